@@ -1,4 +1,4 @@
-// Check: the settings of a database that can lose bookings.
+// Check: it finds tables of another version, and settings that can lose bookings.
 
 package hotelstayssql
 
@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Check checks a database before its first use. Open does the same. An error means that the database cannot be
-// used: its tables do not fit (*SchemaError), or it is read-only. log, if not nil, receives a warning for each
-// setting that can lose commits or bookings, or that makes calls fail needlessly. Check reads the settings of
+// Check checks a database before its first use. Open calls it. An error means that the database cannot be
+// used: its tables have another version (*SchemaError), or it is read-only. log, if not nil, receives a warning for
+// each setting that can lose commits or bookings, or that makes calls fail needlessly. Check reads the settings of
 // one connection, so give all connections of the pool the same settings.
 func Check(ctx context.Context, db *sql.DB, dialect Dialect, log *slog.Logger) error {
 	var p problems
@@ -52,7 +52,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 		var value string
 		var harmful bool
 		if err := conn.QueryRowContext(ctx, s.query).Scan(&value, &harmful); err != nil {
-			return fmt.Errorf("reading %s: %w", s.name, err)
+			return fmt.Errorf("reading the setting %s: %w", s.name, err)
 		}
 		if harmful {
 			warn(s.name, value, s.effect)
@@ -64,11 +64,11 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	}
 	var clock int64
 	before := time.Now()
-	if before.Before(started) { // a virtual clock of testing/synctest cannot be compared with the database's clock
+	if before.Before(dayBeforeStart) { // a virtual clock of testing/synctest cannot be compared with the database's clock
 		return nil
 	}
 	if err := conn.QueryRowContext(ctx, dialect.sql(`SELECT {now}`)).Scan(&clock); err != nil {
-		return fmt.Errorf("reading the clock: %w", err)
+		return fmt.Errorf("reading the database's clock: %w", err)
 	}
 	if at := time.UnixMicro(clock); at.Before(before.Add(-maxSkew)) || at.After(time.Now().Add(maxSkew)) {
 		warn("the clock", at.UTC().Format(time.RFC3339Nano),
@@ -77,8 +77,8 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	return nil
 }
 
-// started is a day before this process started. Only a virtual clock is earlier.
-var started = time.Now().AddDate(0, 0, -1).Round(0)
+// dayBeforeStart is a day before this process started. Only a virtual clock is earlier.
+var dayBeforeStart = time.Now().AddDate(0, 0, -1).Round(0)
 
 // maxSkew is the tolerated difference between the clocks of the database and the process. The clocks of
 // two processes then differ by less than five seconds, which a proof of absence allows.
@@ -103,7 +103,7 @@ func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 		}
 	}
 	if !autocommit { // every read would then see the data of the first read
-		return errors.New("autocommit is off, set autocommit=1 in the DSN")
+		return errors.New("autocommit is off; set autocommit=1 in the DSN")
 	}
 	if tables > 0 {
 		var err error
@@ -117,7 +117,7 @@ func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 	return nil
 }
 
-// settings are what Check reads. A query returns the value, and whether it does harm.
+// settings are the database settings that Check reads. A query returns the value, and whether it is harmful.
 var settings = map[Dialect][]struct{ name, query, effect string }{
 	PostgreSQL: {
 		{"synchronous_commit", `SELECT current_setting('synchronous_commit'), current_setting('synchronous_commit') = 'off'`,

@@ -31,19 +31,20 @@ const (
 type grammar struct {
 	// now is the database's clock in microseconds since 1970, constant within a statement.
 	now string
-	// conflict begins the assignments of an upsert, and proposed is a value that it would
-	// insert. Columns on the right need the name of their table. MySQL executes assignments
-	// in order, so a column that others depend on comes last.
+	// conflict begins the assignments of an upsert. proposed is the value that the upsert would insert into a
+	// column. On the right side of an assignment, write the table's name before a column. MySQL executes
+	// assignments in order, so a column that other assignments read comes last.
 	conflict, proposed string
 	isolation          sql.IsolationLevel
-	// lock ends a SELECT that locks its rows. It is empty if the database has no row locks.
+	// lock is the end of a SELECT that locks its rows. It is empty if the database has no row locks.
 	lock string
 	// guard is the first statement of a transaction that calls a function of the caller. It makes the
 	// server end the transaction if it is idle for half a minute. Otherwise a machine that has vanished
-	// or is frozen would keep its locks for hours. On MySQL, guard and unguard act on the connection,
-	// outside of the transaction, and autocommit is off in between. There a deadlock undoes the whole
-	// transaction. If autocommit were on, later writes of a function that ignores the error would be
-	// committed at once.
+	// or is frozen would keep its locks for hours.
+	//
+	// On MySQL, guard changes settings of the connection before the transaction, and unguard restores them. In
+	// between, autocommit is off, because a deadlock undoes the whole transaction. If autocommit were on, later
+	// writes of a function that ignores the error would be committed immediately.
 	guard, unguard string
 }
 
@@ -114,18 +115,17 @@ func (d Dialect) translate(statement string) string {
 	return numbered.String()
 }
 
-// database is a database of the caller.
 type database struct {
 	*sql.DB
 	dialect Dialect
 }
 
-// inTx commits what fn writes, or nothing. It calls fn again if the database undid the transaction
-// because of others. fn must write before it reads, because a transaction that begins with a read
-// cannot always write later.
+// inTx calls fn in a transaction, and commits all writes of fn or no write. It calls fn again if the database
+// undid the transaction because of another transaction. fn must write before it reads, because on SQLite a
+// transaction that begins with a read cannot always write later.
 //
-// Every write is in such a transaction, because the caller decides the connection's isolation and
-// autocommit.
+// Every write of this package needs such a transaction, because the caller's connections may have any isolation
+// and autocommit.
 func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	return durable.Repeat(ctx, func() error {
 		tx, err := d.BeginTx(ctx, d.options())
@@ -137,7 +137,7 @@ func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	})
 }
 
-// inGuardedTx is inTx for an fn that calls a function of the caller.
+// inGuardedTx is like inTx, for an fn that calls a function of the caller: see grammar.guard.
 func (d database) inGuardedTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	g := grammars[d.dialect]
 	if g.unguard != "" {
@@ -188,9 +188,9 @@ func (d database) options() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: grammars[d.dialect].isolation}
 }
 
-// inTxOnce commits what fn writes, or nothing. ended is false if the transaction may still be open.
+// inTxOnce calls fn, and commits all writes of fn or no write. ended is false if the transaction may still be open.
 func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) error) (ended bool, err error) {
-	defer func() { ended = tx.Rollback() == nil || ended }() // fails after Commit; fn may panic
+	defer func() { ended = tx.Rollback() == nil || ended }() // Rollback fails after Commit; fn may panic
 	if err = fn(tx); err == nil {
 		err = tx.Commit()
 		ended = err == nil
@@ -219,7 +219,7 @@ func (d database) exec(ctx context.Context, statement string, args ...any) (matc
 	return matched, err
 }
 
-// failed returns the error of a call, and what to do about it if that is known.
+// failed adds to an error the name of the call, and advice if the cause is known.
 func (d database) failed(err error, call string, args ...any) error {
 	return fmt.Errorf("hotelstayssql: %s: %w%s", fmt.Sprintf(call, args...), err, d.advice(err))
 }
@@ -237,24 +237,23 @@ func (d database) advice(err error) string {
 	case strings.Contains(err.Error(), "unable to open database file"): // SQLite
 		return "; check the path: its folder must exist and be writable"
 	case busy.MatchString(err.Error()):
-		return "; another transaction is writing: set busy_timeout, and call this outside of other transactions"
+		return "; another transaction is writing: set busy_timeout, and make this call outside of other transactions"
 	case errors.Is(err, context.DeadlineExceeded) && pool.InUse > 0 && pool.InUse == pool.MaxOpenConnections:
-		return fmt.Sprintf("; all connections of the pool (%d) are in use: commit before this call, or, but not on SQLite, "+
-			"raise SetMaxOpenConns", pool.InUse)
+		return fmt.Sprintf("; all connections of the pool (%d) are in use: commit before this call, or raise SetMaxOpenConns "+
+			"(not on SQLite)", pool.InUse)
 	}
 	return ""
 }
 
-// exec translates and executes a statement.
 func (d Dialect) exec(ctx context.Context, tx *sql.Tx, statement string, args ...any) (sql.Result, error) {
 	return tx.ExecContext(ctx, d.sql(statement), args...)
 }
 
-// list returns n copies of an element with commas.
+// list returns n copies of an element, separated by commas.
 func list(element string, n int) string { return strings.Repeat(", "+element, n)[2:] }
 
-// replaced returns the assignments of an upsert that replaces the columns if the last column meets a
-// condition, and otherwise keeps the row.
+// replaced returns the assignments of an upsert that replaces the columns of an existing row if the row meets the
+// condition. The column in the condition must be the last one: see grammar.conflict.
 func replaced(table, condition string, columns ...string) string {
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf("%s = CASE WHEN %s.%s THEN {new %[1]s} ELSE %[2]s.%[1]s END", column, table, condition)

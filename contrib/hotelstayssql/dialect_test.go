@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestStatementsAreTranslated(t *testing.T) {
+func TestEachDialectTranslatesAStatement(t *testing.T) {
 	const statement = `INSERT INTO t (a, b) VALUES (?, ?) {conflict a} b = {new b} + ?`
 	for dialect, want := range map[Dialect]string{
 		PostgreSQL: `INSERT INTO t (a, b) VALUES ($1, $2) ON CONFLICT (a) DO UPDATE SET b = excluded.b + $3`,
@@ -42,14 +42,14 @@ func (f *fake) Rollback() error                              { return nil }
 
 func (f *fake) Commit() error { return nil }
 
-func TestEndedContextIsTheErrorOfATransaction(t *testing.T) {
+func TestTransactionReturnsTheErrorOfItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := database{sql.OpenDB(&fake{}), SQLite}
 		defer db.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		assert.ErrorIs(t, db.inTx(ctx, func(tx *sql.Tx) error {
 			cancel()
-			synctest.Wait() // until it is rolled back
+			synctest.Wait() // until database/sql has rolled back
 			return tx.Commit()
 		}), context.Canceled)
 	})
@@ -67,8 +67,8 @@ func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 	_, err = s.Claim(t.Context(), nil, time.Minute)
 	assert.ErrorContains(t, err, "hotelstayssql: claiming an event: no keys")
 	_, err = s.Claim(t.Context(), []string{"key"}, time.Nanosecond)
-	assert.ErrorContains(t, err, "1ns is shorter than a microsecond")
-	assert.ErrorContains(t, s.Done(t.Context(), []string{"key"}, 0), "finishing an event: 0s is shorter")
+	assert.ErrorContains(t, err, "the lease or retention of 1ns is shorter than a microsecond")
+	assert.ErrorContains(t, s.Done(t.Context(), []string{"key"}, 0), "finishing an event: the lease or retention of 0s is shorter")
 	assert.ErrorContains(t, s.Release(t.Context(), nil), "releasing an event: no keys")
 	_, err = s.Claim(t.Context(), []string{strings.Repeat("x", maxKey+1)}, time.Minute)
 	assert.ErrorContains(t, err, "a key has 1025 bytes; the limit is 1024")

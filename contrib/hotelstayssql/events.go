@@ -16,19 +16,19 @@ import (
 
 // EventStoreOptions are the settings of NewEventStore.
 type EventStoreOptions struct {
-	// Retention is how long HandleTx remembers an event; 7 days if 0. It does not affect Claim and
-	// Done, whose callers pass the time.
+	// Retention is how long HandleTx remembers an event. Default: 7 days; minimum: 1 s. It does not affect Claim
+	// and Done, whose callers pass the time.
 	Retention time.Duration
 }
 
 // EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore
 // that made it: no other EventStore can release the claim, and the claim ends by itself with its
-// lease. Any EventStore may call Done. Some calls also remove expired keys. It is safe for concurrent
-// use.
+// lease. Any EventStore may call Done. Some calls also remove expired keys. An EventStore is safe for
+// concurrent use.
 type EventStore struct {
 	db        database
 	retention time.Duration
-	id        int64 // the id of this store
+	id        int64
 }
 
 var _ hotelstays.EventStore = (*EventStore)(nil)
@@ -36,13 +36,13 @@ var _ hotelstays.EventStore = (*EventStore)(nil)
 const (
 	defaultRetention = 7 * 24 * time.Hour
 	maxKey           = 1024 // bytes
-	// One in pruneEvery events removes pruneBatch expired keys, more than it adds.
+	// On average, one of pruneEvery events removes up to pruneBatch expired keys: more keys than these events add.
 	pruneEvery = 50
 	pruneBatch = 200
 )
 
-// NewEventStore returns a store in the tables that Migrate creates. It opens no connection. nil options are
-// the defaults.
+// NewEventStore returns a store that uses the tables of Migrate. It opens no connection. If opts is nil, the
+// defaults apply.
 func NewEventStore(db *sql.DB, dialect Dialect, opts *EventStoreOptions) (*EventStore, error) {
 	if opts == nil {
 		opts = new(EventStoreOptions)
@@ -62,12 +62,12 @@ func NewEventStore(db *sql.DB, dialect Dialect, opts *EventStoreOptions) (*Event
 	return s, nil
 }
 
-// Claim claims all keys, or none. A key has at most 1024 bytes. If ctx ends during the call,
+// Claim claims all keys or no key. A key has at most 1024 bytes. If ctx ends during the call,
 // the keys may be claimed until the lease ends.
 func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
 	var state hotelstays.ClaimState
 	err := s.withKeys(ctx, s.db.inTx, keys, lease, func(tx *sql.Tx, keys [][]byte) (err error) {
-		state, err = s.take(ctx, tx, keys, newID(), 0, lease)
+		state, err = s.claimKeys(ctx, tx, keys, newID(), 0, lease)
 		if err == nil && state != hotelstays.ClaimGranted {
 			err = errRollback
 		}
@@ -82,19 +82,19 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 // errRollback rolls back a transaction although the database did not fail.
 var errRollback = errors.New("nothing to commit")
 
-// take claims all keys that are free or expired, and returns ClaimGranted if it got every key. It writes
+// claimKeys claims all keys that are free or expired, and returns ClaimGranted if it got every key. It writes
 // first, so it waits for other transactions with the same keys.
-func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
+func (s *EventStore) claimKeys(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration) (hotelstays.ClaimState, error) {
 	if err := s.upsert(ctx, tx, keys, claim, done, span,
 		replaced("hotelstays_events", "expires_at <= {now}", "store", "claim", "done", "expires_at")); err != nil {
 		return "", err
 	}
-	return s.taken(ctx, tx, keys, claim)
+	return s.claimState(ctx, tx, keys, claim)
 }
 
-// taken returns ClaimGranted if all keys have a claim.
-func (s *EventStore) taken(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64) (hotelstays.ClaimState, error) {
+// claimState returns ClaimGranted if all keys have the given claim.
+func (s *EventStore) claimState(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64) (hotelstays.ClaimState, error) {
 	args := []any{claim, claim}
 	for _, key := range keys {
 		args = append(args, key)
@@ -114,7 +114,7 @@ func (s *EventStore) taken(ctx context.Context, tx *sql.Tx, keys [][]byte, claim
 	return hotelstays.ClaimGranted, nil
 }
 
-// upsert inserts keys, or applies assign to existing keys.
+// upsert inserts rows for keys. In existing rows it makes the assignments instead.
 func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration, assign string) error {
 	var args []any
@@ -149,7 +149,7 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// remove removes those keys that meet a condition.
+// remove removes the keys whose rows meet a condition.
 func (s *EventStore) remove(ctx context.Context, keys []string, condition string, args ...any) error {
 	return s.withKeys(ctx, s.db.inTx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
 		for _, key := range keys {
@@ -177,7 +177,7 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 	err := s.withKeys(ctx, s.db.inGuardedTx, event.Keys(), s.retention, func(tx *sql.Tx, keys [][]byte) (err error) {
 		failed = nil
 		claim := newID()
-		state, err = s.take(ctx, tx, keys, claim, 1, s.retention)
+		state, err = s.claimKeys(ctx, tx, keys, claim, 1, s.retention)
 		switch {
 		case err != nil:
 			return err
@@ -189,8 +189,8 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 		if failed = fn(ctx, tx); failed != nil {
 			return failed
 		}
-		still, err := s.taken(ctx, tx, keys, claim)
-		if err == nil && still != hotelstays.ClaimGranted {
+		after, err := s.claimState(ctx, tx, keys, claim)
+		if err == nil && after != hotelstays.ClaimGranted {
 			err = errUndone
 		}
 		return err
@@ -207,12 +207,12 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 	return nil
 }
 
-// withKeys calls fn in a transaction with the keys sorted: transactions that lock common keys
-// in one order do not deadlock.
+// withKeys calls fn in a transaction, with the keys sorted. So all transactions lock keys in the same order, and do
+// not deadlock.
 func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, func(*sql.Tx) error) error,
 	keys []string, span time.Duration, fn func(*sql.Tx, [][]byte) error) error {
 	if span < time.Microsecond {
-		return fmt.Errorf("%s is shorter than a microsecond", span)
+		return fmt.Errorf("the lease or retention of %s is shorter than a microsecond", span)
 	}
 	if len(keys) == 0 {
 		return errors.New("no keys")
@@ -228,14 +228,14 @@ func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, fu
 	return inTx(ctx, func(tx *sql.Tx) error { return fn(tx, sorted) })
 }
 
-// pruneSometimes bounds the table. Its failure harms nothing: another event tries again.
+// pruneSometimes keeps the table small. It ignores a failure, because a later event tries again.
 func (s *EventStore) pruneSometimes(ctx context.Context) {
 	if rand.N(pruneEvery) == 0 {
 		_ = s.prune(ctx)
 	}
 }
 
-// prune removes some expired keys.
+// prune removes up to pruneBatch expired keys.
 func (s *EventStore) prune(ctx context.Context) error {
 	rows, err := s.db.QueryContext(ctx, s.db.dialect.sql(`SELECT event_key FROM hotelstays_events
 		WHERE expires_at <= {now} ORDER BY expires_at LIMIT ?`), pruneBatch)

@@ -23,7 +23,7 @@ func ExampleOpen() {
 	_ = start
 }
 
-// A service has a pool of its own. The tables were created when it was deployed.
+// A service opens its own pool. The tables were created at the deployment.
 func ExampleCheck() {
 	start := func(ctx context.Context, db *sql.DB) error {
 		return hotelstayssql.Check(ctx, db, hotelstayssql.MySQL, slog.Default())
@@ -80,7 +80,7 @@ func ExampleNewEventStore() {
 func ExampleJournal_ForAccount() {
 	book := func(ctx context.Context, db *sql.DB, clients []*hotelstays.Client, key types.Secret,
 		client *hotelstays.Client, req *hotelstays.BookRequest) error {
-		accounts := map[string]*hotelstays.Client{} // by Client.Account; guard it if accounts come and go
+		accounts := map[string]*hotelstays.Client{} // by Client.Account; if accounts come and go, guard the map with a lock
 		for _, client := range clients {
 			accounts[client.Account()] = client
 		}
@@ -107,7 +107,7 @@ func ExampleJournal_ForAccount() {
 	_ = book
 }
 
-// A booking is committed together with the caller's row, and then sent. The page of the module has a whole service.
+// A booking is committed together with the caller's row, and then sent. The module's README has a complete service.
 func ExampleJournal() {
 	book := func(ctx context.Context, journal *hotelstayssql.Journal, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
 		err := journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -125,23 +125,23 @@ func ExampleJournal() {
 	_ = book
 }
 
-// The people on call look for bookings that no poll can settle.
+// The people on call look for bookings that stay unverified.
 func ExampleJournal_List() {
 	report := func(ctx context.Context, journal *hotelstayssql.Journal) {
 		for booking, err := range journal.List(ctx) {
 			if err != nil {
-				slog.ErrorContext(ctx, "a booking needs a person", "error", err)
+				slog.ErrorContext(ctx, "a booking cannot be read", "error", err)
 				continue
 			}
 			if booking.Unverified > 3 {
-				slog.WarnContext(ctx, "nothing is known", "reference", booking.Recovery.CustomerReferenceNo, "polls", booking.Unverified)
+				slog.WarnContext(ctx, "a booking is still unverified", "reference", booking.Recovery.CustomerReferenceNo, "polls", booking.Unverified)
 			}
 		}
 	}
 	_ = report
 }
 
-// One process fetches the token, and all use it.
+// One process fetches the token, and all processes use it.
 func ExampleNewTokenStore() {
 	connect := func(db *sql.DB, baseURL string, cred hotelstays.TicketCredential, key types.Secret) (*hotelstays.Client, error) {
 		tokens, err := hotelstayssql.NewTokenStore(db, hotelstayssql.SQLite, hotelstayssql.TokenStoreOptions{

@@ -20,21 +20,20 @@ type JournalOptions = durable.Options[*sql.Tx]
 // Journal makes bookings that survive their process. Create it with NewJournal. It is safe for
 // concurrent use. Several processes may use the same tables, also for several accounts.
 //
-// Its other methods are the methods of durable.Engine. On SQLite, and with a pool of one connection, call
-// only BeginTx and CancelTx between your own BeginTx and Commit: the other methods would wait for
-// your transaction.
+// A Journal also has the methods of durable.Engine. While your own transaction is open, call only BeginTx and
+// CancelTx with it, on SQLite and with a pool of one connection. Other methods would wait for your transaction.
 type Journal struct {
 	*durable.Engine[*sql.Tx]
 
 	store   *journalStore
-	account string // empty: all
+	account string // empty: all accounts
 	log     *slog.Logger
 	pause   time.Duration
 }
 
 var _ durable.Bookings[*sql.Tx] = (*Journal)(nil)
 
-// NewJournal returns a Journal in a database with the tables of Migrate. It does not connect to the
+// NewJournal returns a Journal that uses the tables of Migrate. It does not connect to the
 // database. The error names every invalid argument.
 func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, error) {
 	var p problems
@@ -57,22 +56,22 @@ func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, err
 	return j, nil
 }
 
-// claimTimeout bounds the statements that count the bookings of other accounts.
-const claimTimeout = 10 * time.Second
+// countTimeout bounds the statements that count the bookings of other accounts.
+const countTimeout = 10 * time.Second
 
 // Run sends bookings for which nobody called Send, polls for the orders of bookings with an unknown
 // outcome, sends cancellations, and reads followed orders, until ctx ends. Call it in every process.
-// One process with Run is enough. With two, the work continues if one of them ends.
+// One process with Run is enough. With two processes, the work continues if one of them ends.
 //
-// When ctx ends, Run finishes what is under way and returns nil. A Book is interrupted, so that its
-// outcome is unknown; a poll is due again at once. If a function of yours has not returned 15
-// seconds later, Run returns an error that names the function and its reference.
+// When ctx ends, Run interrupts the requests in progress, stores their results, and returns nil. The outcome of an
+// interrupted Book is unknown. An interrupted poll is due again immediately. If a function of yours has not
+// returned 15 seconds later, Run returns an error that names the function and its reference.
 //
 // Without Options.Clients, Run works on the bookings of one account. At its start it logs how many bookings of
 // other accounts, with another base URL or credential, are open.
 //
-// If the tables do not fit, Run returns a *SchemaError at once. Other failures of the database are
-// logged, and Run continues.
+// If the tables have a version that this program cannot use, Run returns a *SchemaError. Other failures of the
+// database are logged, and Run continues.
 func (j *Journal) Run(ctx context.Context) error {
 	for {
 		err := Check(ctx, j.store.db.DB, j.store.db.dialect, nil)
@@ -96,10 +95,10 @@ func (j *Journal) Run(ctx context.Context) error {
 	return j.Engine.Run(ctx, j.store)
 }
 
-// lookForOthers logs that there are open bookings of other accounts, as after a change of the base
-// URL or the credential. Nobody may be polling for them.
+// lookForOthers logs how many bookings of other accounts are open, for example after a change of the base URL or
+// the credential. Perhaps no process polls for them.
 func (j *Journal) lookForOthers(ctx context.Context) {
-	limited, cancel := context.WithTimeout(ctx, claimTimeout)
+	limited, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
 	n, err := j.countOthers(limited)
 	switch {
@@ -112,7 +111,8 @@ func (j *Journal) lookForOthers(ctx context.Context) {
 	}
 }
 
-// countOthers counts one account at a time, because the index finds the next account directly.
+// countOthers counts the open bookings of other accounts, one account at a time: the index finds the next account
+// directly.
 func (j *Journal) countOthers(ctx context.Context) (n int, err error) {
 	db := j.store.db
 	for account := []byte{}; ; {

@@ -20,7 +20,7 @@ import (
 // journalStore is the database of an Engine, and its Queue.
 type journalStore struct {
 	db   database
-	fits atomic.Bool // the tables were seen to fit this program
+	fits atomic.Bool // whether checkTables has succeeded
 }
 
 var (
@@ -28,7 +28,7 @@ var (
 	_ durable.Queue          = (*journalStore)(nil)
 )
 
-// table says where the rows of a kind are.
+// table names the table of a kind, and its columns for Row.State and Row.Sealed.
 type table struct{ name, state, sealed string }
 
 var tables = map[durable.Kind]table{
@@ -37,14 +37,14 @@ var tables = map[durable.Kind]table{
 	durable.KindOrder:   {"hotelstays_orders", "state", "NULL"},
 }
 
-// query returns a SELECT of rows. The fence of a row changes with every write.
+// query returns a SELECT of rows. The column fence changes with every write of a row.
 func (t table) query(where string) string { return t.selected() + ` WHERE ` + where }
 
 func (t table) selected() string {
 	return `SELECT account, reference, fence, live, due, ` + t.state + `, ` + t.sealed + ` FROM ` + t.name
 }
 
-// scan reads a row, or returns nil if there is none.
+// scan reads a row. If there is no row, it returns nil.
 func scan(kind durable.Kind, scan func(...any) error) (*durable.Row, error) {
 	row := durable.Row{ID: durable.ID{Kind: kind}}
 	var account, reference []byte
@@ -57,16 +57,15 @@ func scan(kind durable.Kind, scan func(...any) error) (*durable.Row, error) {
 	return &row, err
 }
 
-// InTx calls f in a transaction.
 func (s *journalStore) InTx(ctx context.Context, guarded bool, f func(context.Context, *sql.Tx) error) error {
 	if err := s.checkTables(ctx); err != nil {
 		return err
 	}
-	switch once := func(tx *sql.Tx) error { return f(ctx, tx) }; {
+	switch fn := func(tx *sql.Tx) error { return f(ctx, tx) }; {
 	case !guarded:
-		return s.db.inTx(ctx, once)
-	case grammars[s.db.dialect].unguard == "": // a transaction that has lost its writes does not commit
-		return s.db.inGuardedTx(ctx, once)
+		return s.db.inTx(ctx, fn)
+	case grammars[s.db.dialect].unguard == "": // only MySQL lets a function go on after it has undone the transaction
+		return s.db.inGuardedTx(ctx, fn)
 	}
 	return s.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
 		var written []durable.Row
@@ -97,7 +96,7 @@ func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, written []d
 	return nil
 }
 
-// checkTables refuses tables of another version. After it has seen tables that fit, it does not look again.
+// checkTables refuses tables of another version. After its first success it does not check again.
 func (s *journalStore) checkTables(ctx context.Context) error {
 	if s.fits.Load() {
 		return nil
@@ -114,7 +113,6 @@ func (s *journalStore) checkTables(ctx context.Context) error {
 	return nil
 }
 
-// Insert stores a new row.
 func (s *journalStore) Insert(ctx context.Context, tx *sql.Tx, row *durable.Row) (before *durable.Row, err error) {
 	if err := s.check(tx, row.Reference); err != nil {
 		return nil, err
@@ -130,7 +128,7 @@ func (s *journalStore) Insert(ctx context.Context, tx *sql.Tx, row *durable.Row)
 	if err != nil {
 		return nil, err
 	}
-	// How many rows an upsert reports depends on the driver's settings.
+	// Whether an upsert has inserted cannot be seen from RowsAffected, which depends on the driver's settings.
 	stored, err := s.find(ctx, tx, row.ID)
 	switch {
 	case err != nil:
@@ -174,7 +172,7 @@ func (s *journalStore) find(ctx context.Context, tx *sql.Tx, id durable.ID) (*du
 	return s.findIn(ctx, tx, id, grammars[s.db.dialect].lock)
 }
 
-// Look returns a row. On SQLite it calls Lock, because the caller's transaction must write before it reads.
+// Look does not lock the row, except on SQLite, where the caller's transaction must write before it reads.
 func (s *journalStore) Look(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
 	if grammars[s.db.dialect].lock == "" {
 		return s.Lock(ctx, tx, id)
@@ -185,7 +183,6 @@ func (s *journalStore) Look(ctx context.Context, tx *sql.Tx, id durable.ID) (*du
 	return s.findIn(ctx, tx, id, "")
 }
 
-// Read returns a row.
 func (s *journalStore) Read(ctx context.Context, id durable.ID) (*durable.Row, error) {
 	return s.findIn(ctx, s.db, id, "")
 }
@@ -197,7 +194,6 @@ func (s *journalStore) findIn(ctx context.Context, in interface {
 		[]byte(id.Account), []byte(id.Reference)).Scan)
 }
 
-// Save stores a row.
 func (s *journalStore) Save(ctx context.Context, tx *sql.Tx, row *durable.Row) error {
 	t := tables[row.Kind]
 	assignments, values := `live = ?, due = ?, `+t.state+` = ?`, []any{row.Life, micros(row.Due), row.State}
@@ -211,14 +207,13 @@ func (s *journalStore) Save(ctx context.Context, tx *sql.Tx, row *durable.Row) e
 	return nil
 }
 
-// noteWritten notes a row for stillWritten.
+// noteWritten records a written row for stillWritten.
 func noteWritten(ctx context.Context, row *durable.Row) {
 	if written, ok := ctx.Value(writtenKey{}).(*[]durable.Row); ok {
 		*written = append(slices.DeleteFunc(*written, func(r durable.Row) bool { return r.ID == row.ID }), *row)
 	}
 }
 
-// errChanged: the row is not as it was read.
 var errChanged = errors.New("the row has changed since it was read")
 
 // update updates a row. It returns errChanged if the row has changed since it was read.
@@ -255,7 +250,8 @@ func (s *journalStore) Due(ctx context.Context, look durable.DueLook) ([]durable
 	return s.page(ctx, look.Kind, `account = ? AND due <= ? ORDER BY due`, look.Limit, []byte(look.Account), micros(look.At))
 }
 
-// dueOfAll looks at all accounts. It finds the due rows by an index, and reads only the returned rows completely.
+// dueOfAll returns due rows of all accounts. It finds them in an index, and reads the other columns only of the
+// returned rows.
 func (s *journalStore) dueOfAll(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
 	t, after := tables[look.Kind], []byte(look.After)
 	query := t.selected() + ` JOIN (
@@ -314,7 +310,7 @@ func (s *journalStore) Postpone(ctx context.Context, rows []durable.Row,
 	return postponed, nil
 }
 
-// unlocked locks rows of one kind. It skips and does not return rows that another transaction has locked.
+// unlocked locks rows of one kind, and returns them without the rows that another transaction has locked.
 func (s *journalStore) unlocked(ctx context.Context, tx *sql.Tx, rows []durable.Row) (free []durable.Row, err error) {
 	lock := grammars[s.db.dialect].lock
 	if lock == "" {
@@ -342,10 +338,10 @@ func (s *journalStore) unlocked(ctx context.Context, tx *sql.Tx, rows []durable.
 	return free, found.Err()
 }
 
-// Failed returns the error of a call, and what to do about it if that is known.
+// Failed adds to an error the name of the call, and advice if the cause is known.
 func (s *journalStore) Failed(call string, err error) error { return s.db.failed(err, "%s", call) }
 
-// micros returns a time as it is stored.
+// micros returns the stored form of a time. The zero time sorts before all others.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return math.MinInt64

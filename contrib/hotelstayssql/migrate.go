@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// migration creates one version of the schema. MariaDB and MySQL commit each statement by
-// itself, so every statement can be executed again.
+// migration creates one version of the schema. Each of its statements can be executed again, because MariaDB and
+// MySQL commit each statement separately, and the process may die between two of them.
 type migration map[Dialect][]string
 
-// migrations are in order: the first makes version 1. A released migration never changes.
+// migrations are in order: the first creates version 1. A released migration never changes.
 //
 // Keys are bytes, because MariaDB compares texts without case and trailing spaces. Times are
-// microseconds since 1970 by the database's clock.
+// microseconds since 1970.
 var migrations = []migration{
 	{ // 1: events, tokens and the journal
 		PostgreSQL: {
@@ -65,7 +65,7 @@ var migrations = []migration{
 			`CREATE INDEX IF NOT EXISTS hotelstays_journal_list ON hotelstays_journal (account, live, reference)`,
 		},
 	},
-	{ // 2: cancellations, and orders that are followed
+	{ // 2: cancellations and followed orders
 		PostgreSQL: stateTables(`CREATE TABLE IF NOT EXISTS {table} (
 				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
 				due bigint NOT NULL, state bytea NOT NULL, PRIMARY KEY (account, reference))`,
@@ -80,25 +80,25 @@ var migrations = []migration{
 			`CREATE INDEX IF NOT EXISTS {table}_due ON {table} (account, live, due)`),
 	},
 	{ // 3: indexes that find the due rows of all accounts
-		PostgreSQL: ofTables(`CREATE INDEX IF NOT EXISTS {table}_due_all ON {table} (due) WHERE live = 1`),
+		PostgreSQL: workTables(`CREATE INDEX IF NOT EXISTS {table}_due_all ON {table} (due) WHERE live = 1`),
 		// MySQL has no IF NOT EXISTS for an index.
-		MySQL: ofTables(`SET @hotelstays_index = IF(EXISTS (SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE()
+		MySQL: workTables(`SET @hotelstays_index = IF(EXISTS (SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE()
 				AND table_name = '{table}' AND index_name = '{table}_due_all'), 'DO 0', 'CREATE INDEX {table}_due_all ON {table} (live, due)')`,
 			`PREPARE hotelstays_index FROM @hotelstays_index`, `EXECUTE hotelstays_index`, `DEALLOCATE PREPARE hotelstays_index`),
-		SQLite: ofTables(`CREATE INDEX IF NOT EXISTS {table}_due_all ON {table} (due) WHERE live = 1`),
+		SQLite: workTables(`CREATE INDEX IF NOT EXISTS {table}_due_all ON {table} (due) WHERE live = 1`),
 	},
 }
 
-// ofTables returns statements for each table whose rows workers act on.
-func ofTables(statements ...string) []string {
-	return of([]string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"}, statements)
+// workTables returns the statements for each table whose rows workers act on.
+func workTables(statements ...string) []string {
+	return forTables([]string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"}, statements)
 }
 
 func stateTables(statements ...string) []string {
-	return of([]string{"hotelstays_cancels", "hotelstays_orders"}, statements)
+	return forTables([]string{"hotelstays_cancels", "hotelstays_orders"}, statements)
 }
 
-func of(tables, statements []string) (all []string) {
+func forTables(tables, statements []string) (all []string) {
 	for _, table := range tables {
 		for _, statement := range statements {
 			all = append(all, strings.ReplaceAll(statement, "{table}", table))
@@ -107,7 +107,7 @@ func of(tables, statements []string) (all []string) {
 	return all
 }
 
-// SchemaError reports that the tables do not fit this program.
+// SchemaError reports tables whose version this program cannot use.
 type SchemaError struct {
 	Found int // the version of the tables; 0 if there are none
 	Known int // the newest version that this program knows
@@ -117,12 +117,12 @@ type SchemaError struct {
 func (e *SchemaError) Error() string {
 	switch {
 	case e.Found == 0:
-		return "hotelstayssql: the database has none of the tables; call Migrate, or check the database's name and search path"
+		return "hotelstayssql: the tables do not exist; call Migrate, or check the database's name and search path"
 	case e.Found < e.Known:
 		return fmt.Sprintf("hotelstayssql: the tables have version %d, and this program needs %d; call Migrate", e.Found, e.Known)
 	}
 	return fmt.Sprintf("hotelstayssql: the tables have version %d, and this program knows up to %d; "+
-		"build it with a newer contrib/hotelstayssql", e.Found, e.Known)
+		"build the program with a newer contrib/hotelstayssql", e.Found, e.Known)
 }
 
 // Migrate creates or updates the tables, whose names begin with hotelstays_. Call it when a
@@ -151,7 +151,7 @@ func migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	return alone(ctx, conn, dialect, func() error {
+	return withMigrationLock(ctx, conn, dialect, func() error {
 		if _, err := conn.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS hotelstays_schema (version integer PRIMARY KEY)`); err != nil {
 			return err
 		}
@@ -171,13 +171,12 @@ func migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	})
 }
 
-// version returns the version of the tables.
 func version(ctx context.Context, conn *sql.Conn) (found int, err error) {
 	err = conn.QueryRowContext(ctx, `SELECT COALESCE(MAX(version), 0) FROM hotelstays_schema`).Scan(&found)
 	return found, err
 }
 
-// apply executes the statements of a version, and then notes the version.
+// apply executes the statements of a version, and then records the version.
 func (m migration) apply(ctx context.Context, conn *sql.Conn, dialect Dialect, version int) error {
 	for _, statement := range m[dialect] {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
@@ -191,14 +190,15 @@ func (m migration) apply(ctx context.Context, conn *sql.Conn, dialect Dialect, v
 	return err
 }
 
-// alone calls fn while no other process migrates. PostgreSQL and SQLite commit all that fn
-// does, or nothing.
-func alone(ctx context.Context, conn *sql.Conn, dialect Dialect, fn func() error) error {
+// withMigrationLock calls fn while no other process migrates. PostgreSQL and SQLite commit all writes of fn or no
+// write.
+func withMigrationLock(ctx context.Context, conn *sql.Conn, dialect Dialect, fn func() error) error {
 	commit, undo := "COMMIT", "ROLLBACK"
 	var err error
 	switch dialect {
 	case PostgreSQL:
-		if _, err = conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED"); err == nil { // to see the commits of others after the wait
+		// After the wait for the lock, fn must see the commits of the process that had it.
+		if _, err = conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED"); err == nil {
 			_, err = conn.ExecContext(ctx, "SELECT pg_advisory_xact_lock(7018112231)")
 		}
 	case MySQL:
@@ -223,7 +223,7 @@ func alone(ctx context.Context, conn *sql.Conn, dialect Dialect, fn func() error
 	return err
 }
 
-// mysqlLock is the name of the lock. All databases of a server share these names.
+// mysqlLock is the name of the lock. It depends on the database, because all databases of a server share lock names.
 const mysqlLock = "CONCAT('hotelstays_', MD5(DATABASE()))"
 
 func lockMySQL(ctx context.Context, conn *sql.Conn) error {

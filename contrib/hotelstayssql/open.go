@@ -16,13 +16,13 @@ type OpenOptions struct {
 	// Migrate creates or updates the tables, as the function Migrate does. The user of the DSN must be allowed
 	// to create tables.
 	Migrate bool
-	// Logger receives a warning for each setting that does harm, as in Check. Default: none.
+	// Logger receives the warnings of Check about harmful settings. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Open opens a database with a driver that the caller has imported. It migrates the database if asked, and
-// does what Check does. If the tables do not fit, the error is a *SchemaError. nil options are the
-// defaults. The caller closes the database.
+// Open opens a database with a driver that the caller has imported. It calls Migrate if opts.Migrate is set, and
+// then Check. If the tables have a version that this program cannot use, the error is a *SchemaError. If opts is
+// nil, the defaults apply. The caller closes the database.
 //
 // On SQLite the pool has one connection, which goroutines use in turn. Each connection has a busy_timeout
 // of five seconds, journal_mode WAL and synchronous FULL, whatever the DSN says.
@@ -53,7 +53,7 @@ func Open(ctx context.Context, driver, dsn string, dialect Dialect, opts *OpenOp
 	return db, nil
 }
 
-// sqliteConnector opens connections with settings that each driver names in another way in its DSN.
+// sqliteConnector sets pragmas on each new connection, because each driver names them differently in its DSN.
 type sqliteConnector struct {
 	driver driver.Driver
 	dsn    string
@@ -68,9 +68,9 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	execer, ok := conn.(driver.ExecerContext)
 	if !ok {
-		err = errors.New("the driver has no ExecContext")
+		err = errors.New("the SQLite driver does not implement driver.ExecerContext; use another driver")
 	}
-	// busy_timeout comes first: the change of the journal_mode waits for other processes.
+	// busy_timeout comes first, because a change of journal_mode may have to wait for other processes.
 	for _, pragma := range []string{"busy_timeout = 5000", "journal_mode = wal", "synchronous = full"} {
 		if err == nil {
 			_, err = execer.ExecContext(ctx, "PRAGMA "+pragma, nil)

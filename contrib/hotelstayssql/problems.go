@@ -1,4 +1,4 @@
-// What the constructors share.
+// Checks of the constructors' arguments.
 
 package hotelstayssql
 
@@ -27,7 +27,7 @@ func (p *problems) err(constructor string) error {
 
 func (p *problems) checkDatabase(db *sql.DB, dialect Dialect) {
 	if db == nil {
-		p.add("the database is nil; pass one of sql.Open")
+		p.add("the database is nil; pass the result of Open or sql.Open")
 	}
 	if _, ok := grammars[dialect]; !ok {
 		p.add("the dialect is %.20q; it must be PostgreSQL, MySQL or SQLite", string(dialect))
@@ -42,7 +42,7 @@ func (p *problems) keyring(keys []types.Secret) *keyring.Ring {
 	return ring
 }
 
-// newID returns a number that no other process has. It is never 0.
+// newID returns a random number, so that no other process has the same. It is never 0.
 func newID() int64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -23,8 +23,8 @@ type TokenStoreOptions struct {
 	// key encrypts, and all keys decrypt. To change a key, append the new one in all processes,
 	// then move it to the front, then remove the old one.
 	Keys []types.Secret
-	// FetchLease is how long the fleet waits for a process that died while it fetched;
-	// 5 s if 0, and at least 1 s. A live process renews it.
+	// FetchLease is how long the fleet waits for a process that died while it fetched the token. Default: 5 s;
+	// minimum: 1 s. A live process renews its lease.
 	FetchLease time.Duration
 	// Logger, if set, receives a warning for each stored token that cannot be decrypted.
 	Logger *slog.Logger
@@ -36,7 +36,7 @@ const (
 )
 
 // TokenStore is a hotelstays.TokenLeaser. Each token is encrypted with AES-256-GCM, and decrypts
-// only in its own row. The key of the row is a hash, which does not show the credential. It is safe
+// only in its own row. The key of the row is a hash, which does not show the credential. A TokenStore is safe
 // for concurrent use.
 type TokenStore struct {
 	db      database
@@ -50,7 +50,7 @@ type TokenStore struct {
 
 var _ hotelstays.TokenLeaser = (*TokenStore)(nil)
 
-// NewTokenStore returns a store in the tables that Migrate creates. It opens no connection.
+// NewTokenStore returns a store that uses the tables of Migrate. It opens no connection.
 // Its error names every invalid option.
 func NewTokenStore(db *sql.DB, dialect Dialect, opts TokenStoreOptions) (*TokenStore, error) {
 	var p problems
@@ -86,9 +86,9 @@ func tokenRow(key string) []byte {
 // tokenPlace names a row. A token that was encrypted with this name decrypts only with the same name.
 func tokenPlace(row []byte) string { return "hotelstays_tokens " + hex.EncodeToString(row) }
 
-// Load returns the token under key. Without a token it returns a zero Token. If the stored token cannot be
-// decrypted, Load logs a warning, without the token, and returns a zero Token. The next Store
-// overwrites it.
+// Load returns the token under key, or the zero Token if there is none. If the stored token cannot be
+// decrypted, Load logs a warning without the token, and returns the zero Token. The next Store
+// overwrites the stored token.
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {
 	_, token, err := s.read(ctx, tokenRow(key))
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, er
 	return token, nil
 }
 
-// read returns a token as stored and decrypted.
+// read returns a token in its stored form and decrypted.
 func (s *TokenStore) read(ctx context.Context, row []byte) (sealed []byte, token hotelstays.Token, err error) {
 	err = s.db.QueryRowContext(ctx, s.db.dialect.sql(`SELECT sealed FROM hotelstays_tokens
 		WHERE token_key = ? AND sealed IS NOT NULL AND (expires_at = 0 OR expires_at > {now})`), row).Scan(&sealed)
@@ -115,8 +115,8 @@ func (s *TokenStore) read(ctx context.Context, row []byte) (sealed []byte, token
 	return sealed, token, nil
 }
 
-// Store stores t encrypted under key, until its Expiry if it has one. A process that has lost its
-// lease never overwrites the token of the process that has taken it.
+// Store encrypts t and stores it under key, until its Expiry if it has one. A process whose lease has ended
+// never overwrites the token of the process that got the next lease.
 func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) error {
 	if err := s.store(ctx, key, t); err != nil {
 		return s.db.failed(err, "storing the token")
@@ -158,8 +158,8 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	return err
 }
 
-// CompareAndDelete deletes the token under key if it is the refused one, for the whole
-// fleet. A successor that another process stores meanwhile stays.
+// CompareAndDelete deletes the token under key for the whole fleet, if it is the refused token. A newer token, which
+// another process stores meanwhile, stays.
 func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused hotelstays.Token) error {
 	row := tokenRow(key)
 	sealed, token, err := s.read(ctx, row)
@@ -172,12 +172,12 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 	return nil
 }
 
-// TryLease makes the caller the one process that fetches the token under key. ok is false
+// TryLease gives the caller the lease to fetch the token under key, while nobody else fetches it. ok is false
 // if another caller has the lease. The lease is renewed until release is called. It ends
 // by itself after FetchLease if the process dies or loses the database.
 func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
 	row, lease := tokenRow(key), newID()
-	ok, err = s.take(ctx, row, lease)
+	ok, err = s.acquire(ctx, row, lease)
 	if err != nil {
 		return nil, false, s.db.failed(err, "leasing the fetch of a token")
 	}
@@ -208,8 +208,8 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	}), true, nil
 }
 
-// take writes the lease if no other is running, and reports whether it is the caller's.
-func (s *TokenStore) take(ctx context.Context, row []byte, lease int64) (bool, error) {
+// acquire takes the lease unless an earlier lease still runs. It reports whether the caller now has the lease.
+func (s *TokenStore) acquire(ctx context.Context, row []byte, lease int64) (bool, error) {
 	var holder int64
 	err := s.db.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := s.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_tokens (token_key, expires_at, lease, lease_until)
@@ -232,8 +232,8 @@ func (s *TokenStore) renew(ctx context.Context, row []byte, lease int64) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			once, cancel := context.WithTimeout(ctx, s.lease/3)
-			_, _ = s.db.exec(once, `UPDATE hotelstays_tokens SET lease_until = {now} + ? WHERE token_key = ? AND lease = ?`,
+			limited, cancel := context.WithTimeout(ctx, s.lease/3)
+			_, _ = s.db.exec(limited, `UPDATE hotelstays_tokens SET lease_until = {now} + ? WHERE token_key = ? AND lease = ?`,
 				s.lease.Microseconds(), row, lease)
 			cancel()
 		}

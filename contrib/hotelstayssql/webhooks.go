@@ -13,10 +13,10 @@ import (
 // NewWebhookHandler returns a handler that verifies deliveries, and calls journal.Wake with the reference of
 // each event. It answers as hotelstays.NewWebhookHandler does.
 //
-// fn, if not nil, is called first. It is called once for each event within opts.Retention, whichever process
-// receives the event: its writes are committed together with the keys of the event, as in EventStore.HandleTx.
-// opts.Store must be nil. A journal with Options.Clients needs one handler per account. Set opts.Account to
-// hotelstays.Client.Account.
+// fn, if not nil, is called first. Within opts.Retention it is called once for each event, whichever process
+// receives the event. Its writes are committed together with the keys of the event, as in EventStore.HandleTx.
+// opts.Store must be nil. A journal with Options.Clients needs one handler per account. Set opts.Account of each
+// handler to the result of Client.Account.
 func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 	fn func(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error) (*hotelstays.WebhookHandler, error) {
 	var p problems
@@ -29,7 +29,7 @@ func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 	var bookings durable.Bookings[*sql.Tx] = journal
 	if journal != nil && journal.account == "" {
 		if opts.Account == "" {
-			p.add("Account is empty; the journal serves many accounts, so set hotelstays.Client.Account")
+			p.add("Account is empty; the journal serves many accounts, so set it to the result of Client.Account")
 		}
 		bookings = journal.ForAccount(opts.Account)
 	}
@@ -48,6 +48,6 @@ func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 		if err != nil {
 			return err
 		}
-		return bookings.Wake(ctx, event.CustomerReferenceNo) // after the transaction: Wake would wait for its lock
+		return bookings.Wake(ctx, event.CustomerReferenceNo) // after the transaction, because Wake waits for its lock
 	})
 }

@@ -1,7 +1,6 @@
 // Package journaltest lets time pass for bookings and cancellations in a journal.
 //
-// A recovery takes up to ten minutes. A test that waits for its end moves the stored times back
-// instead:
+// A recovery takes up to ten minutes. A test need not wait for its end: it moves the stored times back:
 //
 //	err := journaltest.PassTime(ctx, db, hotelstayssql.SQLite, time.Minute, nil)
 //
@@ -25,11 +24,11 @@ import (
 )
 
 // PassTime moves the times of open bookings, cancellations and followed orders of all accounts in
-// the database back by d. If which is not nil, it moves only bookings that which selects, and no
-// cancellation whose Cancel may be under way. A row that changes meanwhile, or that a process has
+// the database back by d. If which is not nil, PassTime moves only the bookings for which it returns true, and no
+// cancellation whose Cancel may be in progress. A row that changes meanwhile, or that a process has
 // locked, keeps its times.
 //
-// Use [PollsOnly] to leave out bookings whose Book may be under way. Otherwise Run takes over such a
+// Use [PollsOnly] to leave out bookings whose Book may be in progress. Otherwise Run takes over such a
 // booking while its Book still runs.
 func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
 	var problems []error
@@ -52,13 +51,13 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 	return errors.Join(problems...)
 }
 
-// table is a table whose rows have a state in a column.
+// table names a table, and the column that holds the state of a row.
 type table struct {
 	name, column string
-	moves        func(state []byte) bool
+	moves        func(state []byte) bool // whether PassTime moves the times of a row
 }
 
-// times are the times in a state by which workers act.
+// times matches the times in a state that workers compare with the clock.
 var times = regexp.MustCompile(`"(bookBy|earlier|endedAt|nextPoll|begun|bound|sendBy|since|missingSince)":"[^"]*"`)
 
 func (t table) passTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration) error {

@@ -1,4 +1,4 @@
-// The databases of the tests. Each test has its own. A test can cut the connections of a process.
+// The databases of the tests. Each test has its own database. A test can cut the connections of a process.
 
 package sqltest
 
@@ -39,14 +39,14 @@ type database struct {
 	driver, dsn string
 }
 
-// onEach runs a test on each database, with the tables, in parallel with others.
+// onEach creates the tables in a new database of each dialect, and runs a test there, in parallel with other tests.
 func onEach(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
 	t.Parallel()
 	onEachAlone(t, test)
 }
 
-// onEachAlone is onEach for a test beside which no other test may run.
+// onEachAlone is like onEach, but no other test runs at the same time.
 func onEachAlone(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
 	on(t, dialects, func(t *testing.T, db *database) {
@@ -55,7 +55,7 @@ func onEachAlone(t *testing.T, test func(t *testing.T, db *database)) {
 	})
 }
 
-// on runs a test on some databases, without tables.
+// on runs a test in a new database of each given dialect, without tables.
 func on(t *testing.T, dialects []hotelstayssql.Dialect, test func(t *testing.T, db *database)) {
 	t.Helper()
 	for _, dialect := range dialects {
@@ -66,8 +66,8 @@ func on(t *testing.T, dialects []hotelstayssql.Dialect, test func(t *testing.T, 
 	}
 }
 
-// inDatabase returns a SQLite database, for tests of what all databases do in the same way. The rest of the test
-// runs in parallel with others.
+// inDatabase returns a new SQLite database, for tests whose result does not depend on the dialect. From here on the
+// test runs in parallel with other tests.
 func inDatabase(t *testing.T) *database {
 	t.Helper()
 	t.Parallel()
@@ -92,7 +92,7 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	switch dialect {
 	case hotelstayssql.SQLite:
 		db.driver = "sqlite"
-		// As on the servers, a crash of the machine may lose commits. That is faster.
+		// synchronous(off) is faster. A crash of the machine may then lose commits, as on the test servers.
 		db.dsn = "file:" + filepath.Join(t.TempDir(), name) +
 			"?mode=rwc&_pragma=busy_timeout(20000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"
 	case hotelstayssql.PostgreSQL:
@@ -105,32 +105,32 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 		onServer(t, db.driver, os.Getenv(mariadbVariable), "CREATE DATABASE "+name, "DROP DATABASE "+name)
 	}
 	db.DB = db.open(t)
-	require.NoError(t, db.PingContext(t.Context())) // SQLite now sets its journal_mode
+	require.NoError(t, db.PingContext(t.Context())) // the first connection sets the journal_mode of SQLite
 	return db
 }
 
-// onServer executes a statement now, and another after the test.
-func onServer(t testing.TB, driver, dsn, now, later string) {
+// onServer executes the statement before immediately, and the statement after when the test has ended.
+func onServer(t testing.TB, driver, dsn, before, after string) {
 	t.Helper()
 	server, err := sql.Open(driver, dsn)
 	require.NoError(t, err)
-	_, err = server.ExecContext(t.Context(), now)
+	_, err = server.ExecContext(t.Context(), before)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		server.SetMaxIdleConns(0) // the server may have crashed meanwhile
-		_, err := server.ExecContext(context.Background(), later)
+		server.SetMaxIdleConns(0) // closes the old connection, because the server may have crashed meanwhile
+		_, err := server.ExecContext(context.Background(), after)
 		require.NoError(t, err)
 		require.NoError(t, server.Close())
 	})
 }
 
-// open opens the pool of one more process.
+// open opens the pool of another process.
 func (d *database) open(t testing.TB) *sql.DB {
 	t.Helper()
 	return d.openWith(t, nil)
 }
 
-// openWith opens a pool with further settings of its connections.
+// openWith is like open, with further settings of the connections.
 func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 	t.Helper()
 	dsn := d.dsn
@@ -144,7 +144,7 @@ func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 	}
 	pool, err := openPool(d.driver, dsn)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = pool.Close() }) // its error may report connections that a crash has broken
+	t.Cleanup(func() { _ = pool.Close() }) // Close fails if a crash has broken a connection
 	return pool
 }
 
@@ -156,8 +156,8 @@ func openPool(driver, dsn string) (*sql.DB, error) {
 	return pool, err
 }
 
-// limit limits a pool. On SQLite its users take turns, as Check advises. This also proves that no function needs
-// a second connection while it uses one.
+// limit sets the size of a pool. On SQLite the pool has one connection, as Check advises. This also proves that no
+// function needs a second connection while it uses one.
 func limit(pool *sql.DB, driver string) {
 	connections := 20
 	if driver == "sqlite" {
@@ -174,7 +174,7 @@ func (d *database) exec(t testing.TB, statement string, args ...any) {
 	require.NoError(t, err)
 }
 
-// number returns the result of a statement.
+// number returns the number that a query yields.
 func (d *database) number(t testing.TB, statement string, args ...any) (n int64) {
 	t.Helper()
 	require.NoError(t, d.QueryRowContext(t.Context(), d.translate(statement), args...).Scan(&n))
@@ -188,7 +188,7 @@ func (d *database) translate(statement string) string {
 	return statement
 }
 
-// pass lets time pass: it moves the times of a column back.
+// pass simulates that time passes: it moves the times in a column back.
 func (d *database) pass(t *testing.T, table, column string, span time.Duration) {
 	t.Helper()
 	d.exec(t, "UPDATE "+table+" SET "+column+" = "+column+" - ? WHERE "+column+" > 0", span.Microseconds())
@@ -203,7 +203,7 @@ type link struct {
 
 	mu         sync.Mutex
 	statements []statement // in the order of their execution, with COMMIT
-	// before, if set, is called before each statement and each COMMIT, which fails with its error.
+	// before, if set, is called before each statement and each COMMIT. If it returns an error, the statement fails.
 	before func(ctx context.Context, text string) error
 	// loseCommit, if set, reports whether the answer to a commit is lost. It receives the latest statement of
 	// the connection.
@@ -217,7 +217,7 @@ type statement struct {
 
 var errLost = errors.New("the connection is lost")
 
-// process opens the pool of one more process.
+// process opens the pool of another process, and returns its link.
 func (d *database) process(t testing.TB) (*sql.DB, *link) {
 	t.Helper()
 	l := &link{driver: d.Driver(), dsn: d.dsn}
@@ -227,10 +227,10 @@ func (d *database) process(t testing.TB) (*sql.DB, *link) {
 	return pool, l
 }
 
-// freeze lets all calls hang until thaw.
+// freeze makes all statements hang until thaw is called.
 func (l *link) freeze() (thaw func()) {
 	frozen := make(chan struct{})
-	l.use(func(ctx context.Context, _ string) error {
+	l.setHooks(func(ctx context.Context, _ string) error {
 		select {
 		case <-frozen:
 			return nil
@@ -240,18 +240,18 @@ func (l *link) freeze() (thaw func()) {
 	}, nil)
 	return func() {
 		close(frozen)
-		l.use(nil, nil)
+		l.setHooks(nil, nil)
 	}
 }
 
-func (l *link) use(before func(ctx context.Context, text string) error, loseCommit func(latest string) bool) {
+func (l *link) setHooks(before func(ctx context.Context, text string) error, loseCommit func(latest string) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.before, l.loseCommit = before, loseCommit
 }
 
-// pass waits while the process is frozen, and then calls before.
-func (l *link) pass(ctx context.Context, text string) error {
+// intercept calls before, if it is set.
+func (l *link) intercept(ctx context.Context, text string) error {
 	l.mu.Lock()
 	before := l.before
 	l.mu.Unlock()
@@ -261,21 +261,21 @@ func (l *link) pass(ctx context.Context, text string) error {
 	return before(ctx, text)
 }
 
-func (l *link) note(text string, args []driver.NamedValue) {
+func (l *link) record(text string, args []driver.NamedValue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.statements = append(l.statements, statement{text, args})
 }
 
-// executed returns the statements so far.
+// executed returns the recorded statements.
 func (l *link) executed() []statement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.statements)
 }
 
-// take returns the statements since the last call.
-func (l *link) take() []statement {
+// drain returns the recorded statements, and forgets them.
+func (l *link) drain() []statement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := l.statements
@@ -286,14 +286,13 @@ func (l *link) take() []statement {
 func (l *link) Driver() driver.Driver { return l.driver }
 
 func (l *link) Connect(ctx context.Context) (driver.Conn, error) {
-	if err := l.pass(ctx, ""); err != nil {
+	if err := l.intercept(ctx, ""); err != nil {
 		return nil, err
 	}
 	conn, err := l.driver.Open(l.dsn)
 	return &linkConn{Conn: conn, link: l}, err
 }
 
-// linkConn wraps a connection of a driver.
 type linkConn struct {
 	driver.Conn
 	link   *link
@@ -302,8 +301,8 @@ type linkConn struct {
 
 func (c *linkConn) execute(ctx context.Context, text string, args []driver.NamedValue) error {
 	c.latest = text
-	c.link.note(text, args)
-	return c.link.pass(ctx, text)
+	c.link.record(text, args)
+	return c.link.intercept(ctx, text)
 }
 
 func (c *linkConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
@@ -322,14 +321,14 @@ func (c *linkConn) QueryContext(ctx context.Context, text string, args []driver.
 
 // PrepareContext is called by drivers that skip the methods above.
 func (c *linkConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
-	if err := c.link.pass(ctx, text); err != nil {
+	if err := c.link.intercept(ctx, text); err != nil {
 		return nil, err
 	}
 	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 }
 
 func (c *linkConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.link.pass(ctx, "BEGIN"); err != nil {
+	if err := c.link.intercept(ctx, "BEGIN"); err != nil {
 		return nil, err
 	}
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
@@ -342,7 +341,7 @@ type linkTx struct {
 }
 
 func (tx linkTx) Commit() error {
-	if err := tx.conn.link.pass(context.Background(), "COMMIT"); err != nil {
+	if err := tx.conn.link.intercept(context.Background(), "COMMIT"); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	err := tx.Tx.Commit()
@@ -352,7 +351,7 @@ func (tx linkTx) Commit() error {
 	if err == nil && lose != nil && lose(tx.conn.latest) {
 		err = errLost
 	}
-	tx.conn.link.note("COMMIT", nil)
+	tx.conn.link.record("COMMIT", nil)
 	return err
 }
 

@@ -30,7 +30,7 @@ func TestEventStore(t *testing.T) {
 	})
 }
 
-// fleetOf returns a fleet for a suite of storetest. Time passes in columns of a table.
+// fleetOf returns a fleet for a suite of storetest. Its Advance moves the times in the given columns back.
 func fleetOf[S any](t *testing.T, db *database, open func(*database) S, table string, columns ...string) storetest.Fleet[S] {
 	links := map[any]*link{}
 	return storetest.Fleet[S]{
@@ -67,7 +67,7 @@ func TestDoneNeverShortensARetention(t *testing.T) {
 		claim(t, s, 24*time.Hour, "c")
 		require.NoError(t, s.Done(t.Context(), []string{"c"}, time.Hour))
 		db.pass(t, "hotelstays_events", "expires_at", time.Hour)
-		assert.Equal(t, hotelstays.ClaimGranted, claim(t, s, time.Minute, "c"), "the lease of the claim was no retention")
+		assert.Equal(t, hotelstays.ClaimGranted, claim(t, s, time.Minute, "c"), "the longer lease of the claim is not a retention")
 	})
 }
 
@@ -105,7 +105,7 @@ func TestRemovalOfExpiredKeysKeepsANewClaim(t *testing.T) {
 }
 
 // Transactions that lock common keys in different orders would deadlock.
-func TestKeysAreLockedInOneOrder(t *testing.T) {
+func TestClaimLocksKeysInSortedOrder(t *testing.T) {
 	db := inDatabase(t)
 	pool, link := db.process(t)
 	claim(t, newEvents(t, pool, db.dialect), time.Minute, "c", "a", "B", "c", "b")
@@ -136,7 +136,7 @@ func newEvents(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) *hotel
 	return s
 }
 
-// insert is the caller's function.
+// insert returns a function of the caller, which stores a number in its table.
 func insert(number int) func(context.Context, *sql.Tx) error {
 	return func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO handled (event) VALUES (%d)", number))
@@ -154,7 +154,7 @@ func TestHandleTxHandlesAnEventOnce(t *testing.T) {
 			require.NoError(t, newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), duplicate, fails))
 		}
 		assert.EqualValues(t, 1, db.handled(t))
-		require.NoError(t, s.HandleTx(t.Context(), event("other", "other"), insert(3)), "a duplicate stores no key of its own")
+		require.NoError(t, s.HandleTx(t.Context(), event("other", "other"), insert(3)), "the duplicate has not stored its other key")
 		assert.EqualValues(t, 2, db.handled(t))
 
 		db.pass(t, "hotelstays_events", "expires_at", 7*24*time.Hour-time.Minute)
@@ -168,7 +168,7 @@ func TestHandleTxHandlesAnEventOnce(t *testing.T) {
 
 func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
 	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
-		failure := errors.New("order 40001 is unknown") // contains the code of a failed serialization
+		failure := errors.New("order 40001 is unknown") // 40001 is also the SQLSTATE of a failed serialization
 		calls := 0
 		err := s.HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
 			calls++
@@ -214,7 +214,7 @@ func TestHandleTxSucceedsIfAnotherProcessHandlesTheEvent(t *testing.T) {
 	assert.EqualValues(t, 1, db.handled(t))
 }
 
-func TestAccountsMayShareEventIDs(t *testing.T) {
+func TestAccountsMayUseTheSameEventID(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
 	for i, account := range []string{"a", "b", "a"} {
@@ -231,8 +231,8 @@ func TestAccountsMayShareEventIDs(t *testing.T) {
 	assert.EqualValues(t, 2, db.handled(t))
 }
 
-// The processes of a fleet may change from Claim to HandleTx one after the other.
-func TestClaimsCanBeReplacedByHandleTx(t *testing.T) {
+// Claim and HandleTx use the same keys. So the processes of a fleet can change to HandleTx one after the other.
+func TestFleetCanChangeFromClaimToHandleTx(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
 	e := event("id", "body")
@@ -266,7 +266,7 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 	for i := range failures {
 		wg.Go(func() {
 			for _, n := range rand.Perm(eventsAtOnce) {
-				// Two neighbours share a body, so that transactions wait for each other in chains.
+				// Two events have the same body, and so a common key, so that transactions wait for each other.
 				e := event(fmt.Sprint("id ", n), fmt.Sprint("body ", n/2))
 				failures[i] = errors.Join(failures[i], s.HandleTx(ctx, e, insert(n/2)))
 			}
@@ -277,7 +277,7 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 }
 
 func TestTwoProcessesHandleAnEventOnce(t *testing.T) {
-	for name, dies := range map[string]bool{"both finish": false, "one dies": true} {
+	for name, dies := range map[string]bool{"both processes finish": false, "one process dies": true} {
 		t.Run(name, func(t *testing.T) {
 			onEachAlone(t, func(t *testing.T, db *database) {
 				other := db.startHandler(t)

@@ -1,4 +1,4 @@
-// Statements that fail, a full disk, and what errors say.
+// Failed statements, a full disk, and the texts of errors.
 
 package sqltest
 
@@ -24,25 +24,26 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// failOnce makes one statement fail: after of the matching statements succeed, and the next one fails. "LOST" stands
-// for a COMMIT that succeeds but whose answer is lost. failed ends this, and reports whether a statement has failed.
-func (l *link) failOnce(matches func(text string) bool, after int) (failed func() bool) {
+// failOnce makes one statement fail: n matching statements succeed, and the next matching statement fails. The text
+// "LOST" is a COMMIT that succeeds while its answer is lost. failed removes the fault, and reports whether a statement
+// has failed.
+func (l *link) failOnce(matches func(text string) bool, n int) (failed func() bool) {
 	var left atomic.Int64
-	left.Store(int64(after))
+	left.Store(int64(n))
 	next := func(text string) bool { return matches(text) && left.Add(-1) == -1 }
-	l.use(func(_ context.Context, text string) error {
+	l.setHooks(func(_ context.Context, text string) error {
 		if next(text) {
 			return errLost
 		}
 		return nil
 	}, func(string) bool { return next("LOST") })
 	return func() bool {
-		l.use(nil, nil)
+		l.setHooks(nil, nil)
 		return left.Load() < 0
 	}
 }
 
-// Each statement and each commit of a call may fail. A commit may also succeed, and only its answer is lost.
+// In turn, each statement and each commit of a call fails. A commit may also succeed while its answer is lost.
 func TestCallReportsAFailedStatement(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("the-token")}
@@ -53,7 +54,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 		inTx := (&database{DB: pool}).caller().InTx
 		unknown := func(reference string) { p.SendUnknown(reference, bookingstest.BookMade) }
 		booked := func(reference string) { p.Booked(reference) }
-		none, handled := func(string) {}, 0
+		nothing, handled := func(string) {}, 0
 		var leases []func()
 		calls := map[string]struct {
 			prepare func(reference string)
@@ -79,31 +80,31 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 				require.NoError(t, p.CancelAlone(reference, nil))
 			}, func(reference string) error { return p.Wake(ctx, reference) }},
 			"Unfollow": {booked, func(reference string) error { return p.Unfollow(ctx, reference) }},
-			"List": {none, func(string) (err error) {
+			"List": {nothing, func(string) (err error) {
 				for _, err = range p.List(ctx) {
 				}
 				return err
 			}},
-			"Check":   {none, func(string) error { return hotelstayssql.Check(ctx, pool, db.dialect, nil) }},
-			"Migrate": {none, func(string) error { return hotelstayssql.Migrate(ctx, pool, db.dialect) }},
-			"Claim": {none, func(reference string) error {
+			"Check":   {nothing, func(string) error { return hotelstayssql.Check(ctx, pool, db.dialect, nil) }},
+			"Migrate": {nothing, func(string) error { return hotelstayssql.Migrate(ctx, pool, db.dialect) }},
+			"Claim": {nothing, func(reference string) error {
 				_, err := events.Claim(ctx, []string{reference, reference + "'"}, time.Minute)
 				return err
 			}},
-			"Done":    {none, func(reference string) error { return events.Done(ctx, []string{reference}, time.Hour) }},
-			"Release": {none, func(reference string) error { return events.Release(ctx, []string{reference}) }},
-			"HandleTx": {none, func(reference string) error {
+			"Done":    {nothing, func(reference string) error { return events.Done(ctx, []string{reference}, time.Hour) }},
+			"Release": {nothing, func(reference string) error { return events.Release(ctx, []string{reference}) }},
+			"HandleTx": {nothing, func(reference string) error {
 				err := events.HandleTx(ctx, event(reference, reference), insert(1))
-				if handled++; err != nil { // the sender repeats it
+				if handled++; err != nil { // the sender delivers the event again
 					_ = events.HandleTx(ctx, event(reference, reference), insert(1))
 				}
 				return err
 			}},
-			"Load":  {none, func(reference string) error { _, err := tokens.Load(ctx, reference); return err }},
-			"Store": {none, func(reference string) error { return tokens.Store(ctx, reference, token) }},
+			"Load":  {nothing, func(reference string) error { _, err := tokens.Load(ctx, reference); return err }},
+			"Store": {nothing, func(reference string) error { return tokens.Store(ctx, reference, token) }},
 			"CompareAndDelete": {func(reference string) { require.NoError(t, tokens.Store(ctx, reference, token)) },
 				func(reference string) error { return tokens.CompareAndDelete(ctx, reference, token) }},
-			"TryLease": {none, func(reference string) error {
+			"TryLease": {nothing, func(reference string) error {
 				release, _, err := tokens.TryLease(ctx, reference)
 				if err == nil {
 					leases = append(leases, release)
@@ -113,7 +114,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 		}
 		for name, c := range calls {
 			for _, matches := range []func(string) bool{
-				func(text string) bool { // failures of the excluded statements do not matter
+				func(text string) bool { // the calls do not report failures of the excluded statements
 					return text != "LOST" && text != "" && !strings.HasPrefix(text, "SELECT event_key") && !strings.HasPrefix(text, "SET autocommit")
 				},
 				func(text string) bool { return text == "LOST" },
@@ -125,7 +126,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 					err := c.call(reference)
 					failed = hasFailed()
 					for ; len(leases) > 0; leases = leases[1:] {
-						leases[0]() // ends it, because it renews itself
+						leases[0]() // otherwise the lease would renew itself
 					}
 					if failed {
 						assert.ErrorIs(t, err, errLost, reference)
@@ -140,7 +141,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 		p.Fleet.Pass = func(d time.Duration) {
 			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, d, journaltest.PollsOnly))
 		}
-		p.PassUntil("all have ended", 2*time.Minute, func() bool {
+		p.PassUntil("all bookings and cancellations have ended", 2*time.Minute, func() bool {
 			return p.count(`live = 1`)+db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`) == 0
 		})
 		stop()
@@ -153,7 +154,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 			db.exec(t, "DROP TABLE hotelstays_"+table)
 		}
 		for name, c := range calls {
-			if err := c.call("the-reference"); name != "Check" && name != "Migrate" { // these find another version instead
+			if err := c.call("the-reference"); name != "Check" && name != "Migrate" { // these two report another version of the tables
 				require.ErrorContains(t, err, "hotelstayssql: ", name)
 				assert.ErrorContains(t, err, "; call Migrate, or check the database's name and search path", name)
 				assert.NotContains(t, err.Error(), "the-token")
@@ -162,7 +163,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 	})
 }
 
-// A row may change before it is written. The second read may fail, too.
+// A row changes between its read and its write, so it is read again. The second read may fail.
 func TestChangedRowIsReadAgain(t *testing.T) {
 	p := inProcess(t, nil)
 	pool, link := p.db.process(t)
@@ -173,7 +174,7 @@ func TestChangedRowIsReadAgain(t *testing.T) {
 	for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
 		for _, lost := range []error{nil, errLost} {
 			moved := false
-			link.use(func(_ context.Context, text string) error {
+			link.setHooks(func(_ context.Context, text string) error {
 				switch {
 				case text == "BEGIN" && !moved:
 					p.db.exec(t, `UPDATE `+table+` SET fence = fence + 1`)
@@ -189,17 +190,17 @@ func TestChangedRowIsReadAgain(t *testing.T) {
 	}
 }
 
-// Two workers may find a row at the same time. One of them gets its lease, also if the database undoes the first
-// attempt of the other one.
-func TestWorkerLeavesARowThatAnotherHasLeased(t *testing.T) {
-	for name, undone := range map[string]int32{"at once": 0, "after an undone attempt": 1} {
+// Two workers find a row at the same time. Only one worker gets the lease, even if the database undoes the first
+// attempt of the other worker.
+func TestWorkerSkipsARowThatAnotherWorkerHasLeased(t *testing.T) {
+	for name, undone := range map[string]int32{"the first attempt is not undone": 0, "the first attempt is undone": 1} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, p *process) {
 				p.fillBooked(2, nil)
 				log := make(logLines, 1)
 				pool, link := p.db.process(t)
 				var begun, committed atomic.Int32
-				link.use(func(_ context.Context, text string) error {
+				link.setHooks(func(_ context.Context, text string) error {
 					switch {
 					case text == "BEGIN" && begun.Add(1) == undone+1:
 						p.db.exec(t, `UPDATE hotelstays_journal SET fence = fence + 1, due = ? WHERE reference = ?`,
@@ -226,7 +227,7 @@ func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
 	p.Booked("ref-1")
 	pool, link := p.db.process(t)
 	impatient := p.db.openWith(t, map[string]string{"busy_timeout": "0"})
-	link.use(func(ctx context.Context, text string) error {
+	link.setHooks(func(ctx context.Context, text string) error {
 		if strings.HasPrefix(text, "INSERT") {
 			_, err := impatient.ExecContext(ctx, `UPDATE hotelstays_journal SET due = due`)
 			assert.ErrorContains(t, err, "locked")
@@ -238,8 +239,8 @@ func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
 	}))
 }
 
-// Each statement and each commit of Run may fail. Nevertheless the booking is made once, each change of its order is
-// delivered once, and the order is cancelled once.
+// In turn, each statement and each commit of Run fails. Nevertheless the booking is made once, each change of its
+// order is delivered once, and the order is cancelled once.
 func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
 		inVirtualTime(t, func(t *testing.T, p *process) {
@@ -261,7 +262,7 @@ func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 			p.Begin("ref-1")
 			failed := link.failOnce(matches, after)
 			stop := p.Work()
-			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // it was marked, but not sent
+			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // Book was marked, but not sent
 				require.NoError(t, p.BeginAlone(p.Request("ref-1")))
 				rounds++
 			}
@@ -269,7 +270,7 @@ func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 			p.ConfirmOrder("ref-1")
 			wait(`changes > 0`)
 			require.NoError(t, p.CancelAlone("ref-1", nil))
-			if wait(`cancel <> ''`); number(`SELECT COUNT(*) FROM bookings WHERE cancel = 'standing'`) > 0 { // marked, but not sent
+			if wait(`cancel <> ''`); number(`SELECT COUNT(*) FROM bookings WHERE cancel = 'standing'`) > 0 { // Cancel was marked, but not sent
 				require.NoError(t, p.CancelAlone("ref-1", nil))
 				cancels++
 			}
@@ -295,7 +296,7 @@ func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 	}
 	times["LOST"] = times["COMMIT"]
 	for text, n := range times {
-		if strings.Contains(text, "ORDER BY due") { // Run looks each minute
+		if strings.Contains(text, "ORDER BY due") { // Run repeats this query each minute
 			n = 3
 		}
 		for after := range n {
@@ -307,11 +308,11 @@ func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 	}
 }
 
-// The limit of pages stands for a full disk: SQLite reports both in the same way, and may undo the transaction.
+// max_page_count simulates a full disk: SQLite reports both in the same way, and may undo the transaction.
 func TestOutcomeIsDeliveredAfterAFullDisk(t *testing.T) {
 	for name, needs := range map[string]string{
-		"the journal's row": `UPDATE ON hotelstays_journal WHEN NEW.live <> 1`,
-		"the caller's row":  `UPDATE ON bookings`,
+		"no space for the journal's row": `UPDATE ON hotelstays_journal WHEN NEW.live <> 1`,
+		"no space for the caller's row":  `UPDATE ON bookings`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := inDatabase(t)
@@ -360,7 +361,7 @@ func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), db.DB, other[db.dialect], nil), "checking the database: looking for the tables with the dialect "+string(other[db.dialect]))
 		assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), db.DB, other[db.dialect]), "migrating with the dialect "+string(other[db.dialect]))
 
-		// The caller has not committed yet, and the pool has no other connection.
+		// The caller's transaction is open, and uses the only connection of the pool.
 		one := db.open(t)
 		one.SetMaxOpenConns(1)
 		short := p.through(one, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = 50 * time.Millisecond })
@@ -373,8 +374,8 @@ func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 	})
 }
 
-// SQLite has one writer at a time, and a transaction of the caller can be it.
-func TestWakeBesideTheOwnTransactionNamesBusyTimeout(t *testing.T) {
+// SQLite has one writer at a time. Here the writer is a transaction of the caller.
+func TestWakeDuringTheCallersTransactionAdvisesBusyTimeout(t *testing.T) {
 	db := create(t, hotelstayssql.SQLite)
 	db.createTables(t)
 	plain := newProcess(t, db, nil)

@@ -36,31 +36,31 @@ const (
 	each    = 8 // bookings per booker in a round
 )
 
-// way is a way to book, with the costs of its rounds.
-type way struct {
+// method is a method of booking, with the durations of its rounds.
+type method struct {
 	name   string
 	book   func(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	booked atomic.Int64
 	times  []time.Duration
 }
 
-// round lets all bookers book at once.
-func (w *way) round(b *testing.B, account bookingstest.Account) {
+// round makes all bookings of a round, and records its duration.
+func (m *method) round(b *testing.B, account bookingstest.Account) {
 	start := time.Now()
-	if err := w.bookAll(b.Context(), account.Request); err != nil {
+	if err := m.bookAll(b.Context(), account.Request); err != nil {
 		b.Error(err)
 	}
-	w.times = append(w.times, time.Since(start))
+	m.times = append(m.times, time.Since(start))
 }
 
-// bookAll returns the errors of all bookers.
-func (w *way) bookAll(ctx context.Context, request func(reference string) *hotelstays.BookRequest) error {
+// bookAll makes all bookings of a round, with concurrent bookers. It returns the errors of all bookers.
+func (m *method) bookAll(ctx context.Context, request func(reference string) *hotelstays.BookRequest) error {
 	var wg sync.WaitGroup
 	errs := make([]error, bookers*each)
 	for i := range bookers {
 		wg.Go(func() {
 			for j := range each {
-				outcome, err := w.book(ctx, request(fmt.Sprintf("%s-%d-%d", w.name, os.Getpid(), w.booked.Add(1))))
+				outcome, err := m.book(ctx, request(fmt.Sprintf("%s-%d-%d", m.name, os.Getpid(), m.booked.Add(1))))
 				if err == nil && outcome.State != hotelstays.BookingFound {
 					err = fmt.Errorf("%s: %w", outcome.State, outcome.Err)
 				}
@@ -72,10 +72,10 @@ func (w *way) bookAll(ctx context.Context, request func(reference string) *hotel
 	return errors.Join(errs...)
 }
 
-// ratio compares each round with the next round of another way, and returns the median ratio.
-func (w *way) ratio(to *way) float64 {
+// ratio returns the median ratio between the durations of m's rounds and of the rounds of another method.
+func (m *method) ratio(to *method) float64 {
 	var ratios []float64
-	for i, took := range w.times {
+	for i, took := range m.times {
 		ratios = append(ratios, float64(took)/float64(to.times[i]))
 	}
 	slices.Sort(ratios)
@@ -83,7 +83,7 @@ func (w *way) ratio(to *way) float64 {
 }
 
 // BenchmarkJournal compares bookings in the journal with bookings of Client.BookAndRecover, in alternating rounds.
-// The sandbox answers at once or slowly.
+// The sandbox answers immediately or after 0.1 s.
 func BenchmarkJournal(b *testing.B) {
 	for _, dialect := range dialects {
 		for _, answer := range []time.Duration{0, 100 * time.Millisecond} {
@@ -104,20 +104,20 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	clients, err := unlimited(s.Plan)
 	require.NoError(b, err)
 	b.Cleanup(clients[0].CloseIdleConnections)
-	ways, err := waysOf(clients[0], db)
+	methods, err := methodsOf(clients[0], db)
 	require.NoError(b, err)
-	plain := ways[0]
-	for _, w := range ways {
-		w.round(b, s.Accounts[0]) // the token, the connections, the first look at the tables
-		w.times = nil
+	plain := methods[0]
+	for _, m := range methods {
+		m.round(b, s.Accounts[0]) // not measured: it gets the token, opens connections and checks the tables
+		m.times = nil
 	}
-	for n := 0; b.Loop(); n++ { // each way is first, second and third equally often
-		for i := range ways {
-			ways[(n+i)%len(ways)].round(b, s.Accounts[0])
+	for n := 0; b.Loop(); n++ { // each method is first, second and third equally often
+		for i := range methods {
+			methods[(n+i)%len(methods)].round(b, s.Accounts[0])
 		}
 	}
-	for _, w := range ways[1:] {
-		b.ReportMetric(w.ratio(plain), w.name+"/plain")
+	for _, m := range methods[1:] {
+		b.ReportMetric(m.ratio(plain), m.name+"/plain")
 	}
 	b.ReportMetric(0, "ns/op") // ns/op of a round means nothing here
 }
@@ -129,8 +129,8 @@ func unlimited(p bookingstest.Plan) ([]*hotelstays.Client, error) {
 	return p.Connect(transport, hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
 }
 
-// waysOf returns the ways to book: without and with a journal.
-func waysOf(client *hotelstays.Client, db *database) ([]*way, error) {
+// methodsOf returns the methods of booking: without and with a journal.
+func methodsOf(client *hotelstays.Client, db *database) ([]*method, error) {
 	journal, err := hotelstayssql.NewJournal(db.DB, db.dialect, hotelstayssql.JournalOptions{
 		Client:    client,
 		Keys:      []types.Secret{bookingstest.Key},
@@ -143,7 +143,7 @@ func waysOf(client *hotelstays.Client, db *database) ([]*way, error) {
 		}
 		return journal.Send(ctx, req.CustomerReferenceNo)
 	}
-	return []*way{{name: "plain", book: client.BookAndRecover}, {name: "Book", book: journal.Book},
+	return []*method{{name: "plain", book: client.BookAndRecover}, {name: "Book", book: journal.Book},
 		{name: "Begin+Send", book: beginAndSend}}, err
 }
 
@@ -178,26 +178,26 @@ func benchmarkAccounts(b *testing.B, dialect hotelstayssql.Dialect) {
 	running.Go(func() { _ = journal.Run(ctx) })
 	defer running.Wait()
 	defer cancel()
-	of := func(accounts int) *way {
+	booking := func(accounts int) *method {
 		var next atomic.Int64
-		return &way{name: fmt.Sprint("accounts-", accounts), book: func(ctx context.Context, req *hotelstays.BookRequest,
+		return &method{name: fmt.Sprint("accounts-", accounts), book: func(ctx context.Context, req *hotelstays.BookRequest,
 			opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 			i := int(next.Add(1)) % accounts
 			req = s.Accounts[i].Request(req.CustomerReferenceNo)
 			return journal.ForAccount(clients[i].Account()).Book(ctx, req, opts...)
 		}}
 	}
-	ways := []*way{of(1), of(len(clients))}
-	for _, w := range ways { // not measured: it gets the tokens
-		w.round(b, s.Accounts[0])
-		w.times = nil
+	methods := []*method{booking(1), booking(len(clients))}
+	for _, m := range methods { // not measured: it gets the tokens
+		m.round(b, s.Accounts[0])
+		m.times = nil
 	}
 	for n := 0; b.Loop(); n++ {
-		for i := range ways {
-			ways[(n+i)%len(ways)].round(b, s.Accounts[0])
+		for i := range methods {
+			methods[(n+i)%len(methods)].round(b, s.Accounts[0])
 		}
 	}
-	b.ReportMetric(ways[1].ratio(ways[0]), "time-of-50/of-1")
+	b.ReportMetric(methods[1].ratio(methods[0]), "time-of-50/of-1")
 	b.ReportMetric(0, "ns/op") // ns/op of a round means nothing here
 }
 
@@ -228,11 +228,11 @@ func benchmarkProcesses(b *testing.B, dialect hotelstayssql.Dialect, processes i
 		require.NoError(b, err)
 		b.Cleanup(started[i].Kill)
 	}
-	ways := []*way{{name: "plain"}, {name: "Book"}}
-	round := func(w *way) {
+	methods := []*method{{name: "plain"}, {name: "Book"}}
+	round := func(m *method) {
 		start := time.Now()
 		for _, p := range started {
-			_, err := p.Write([]byte(w.name + "\n"))
+			_, err := p.Write([]byte(m.name + "\n"))
 			require.NoError(b, err)
 		}
 		for _, p := range started {
@@ -240,36 +240,36 @@ func benchmarkProcesses(b *testing.B, dialect hotelstayssql.Dialect, processes i
 			require.NoError(b, err)
 			require.Equal(b, "done", line)
 		}
-		w.times = append(w.times, time.Since(start))
+		m.times = append(m.times, time.Since(start))
 	}
-	for _, w := range ways {
-		round(w)
-		w.times = nil
+	for _, m := range methods {
+		round(m)
+		m.times = nil
 	}
 	for n := 0; b.Loop(); n++ {
-		for i := range ways {
-			round(ways[(n+i)%len(ways)])
+		for i := range methods {
+			round(methods[(n+i)%len(methods)])
 		}
 	}
-	b.ReportMetric(ways[1].ratio(ways[0]), "Book/plain")
-	for _, w := range ways {
-		slices.Sort(w.times)
-		b.ReportMetric(float64(processes*bookers*each)/w.times[len(w.times)/2].Seconds(), w.name+"/s")
+	b.ReportMetric(methods[1].ratio(methods[0]), "Book/plain")
+	for _, m := range methods {
+		slices.Sort(m.times)
+		b.ReportMetric(float64(processes*bookers*each)/m.times[len(m.times)/2].Seconds(), m.name+"/s")
 	}
 	b.ReportMetric(0, "ns/op") // ns/op of a round means nothing here
 }
 
-// rounds books a round for each line of standard input.
+// rounds makes a round of bookings for each line of standard input, which names the method.
 func rounds(p part, db *database) error {
 	db.SetMaxOpenConns(bookers)
 	clients, err := unlimited(p.Plan)
 	if err != nil {
 		return err
 	}
-	ways, err := waysOf(clients[0], db)
+	methods, err := methodsOf(clients[0], db)
 	for in := bufio.NewScanner(os.Stdin); err == nil && in.Scan(); {
-		i := slices.IndexFunc(ways, func(w *way) bool { return w.name == in.Text() })
-		if err = ways[i].bookAll(context.Background(), p.Accounts[0].Request); err == nil {
+		i := slices.IndexFunc(methods, func(m *method) bool { return m.name == in.Text() })
+		if err = methods[i].bookAll(context.Background(), p.Accounts[0].Request); err == nil {
 			_, err = os.Stdout.WriteString("done\n")
 		}
 	}
@@ -300,11 +300,11 @@ func benchmarkFollowedOrders(b *testing.B, dialect hotelstayssql.Dialect, users 
 	ring, err := keyring.New([]types.Secret{bookingstest.Key})
 	require.NoError(b, err)
 	account := p.Clients[0].Account()
-	of := func(reference string) string { return strings.ReplaceAll(string(template), "template", reference) }
+	orderText := func(reference string) string { return strings.ReplaceAll(string(template), "template", reference) }
 	require.NoError(b, p.Fleet.InTx(b.Context(), func(tx *sql.Tx) error {
 		for i := range orders {
 			var order types.Order
-			text := of(many(i))
+			text := orderText(many(i))
 			if err := json.Unmarshal([]byte(text), &order); err != nil {
 				return err
 			}
@@ -333,7 +333,7 @@ func benchmarkFollowedOrders(b *testing.B, dialect hotelstayssql.Dialect, users 
 		}
 		var found []string
 		for _, reference := range req.CustomerReferenceNos {
-			found = append(found, of(reference))
+			found = append(found, orderText(reference))
 		}
 		return testkit.Reply(http.StatusOK, `{"code": 0, "data": {"orders": [`+strings.Join(found, ",")+`]}}`), nil
 	}))

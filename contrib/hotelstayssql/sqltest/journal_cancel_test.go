@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The process is frozen during Cancel, until its time limit is over.
+// The process is frozen during Cancel, until the time limit of Cancel has passed.
 func TestFrozenCancelIsNotRepeated(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
@@ -31,10 +31,10 @@ func TestFrozenCancelIsNotRepeated(t *testing.T) {
 		stop := frozen.Work()
 		answer.Wait()
 		require.ErrorIs(t, p.CancelAlone("ref-1", nil), durable.ErrAlreadyCancelling)
-		require.NoError(t, p.Wake(t.Context(), "ref-1"), "Wake changes nothing while Cancel is under way")
+		require.NoError(t, p.Wake(t.Context(), "ref-1"), "Wake changes nothing while Cancel is in progress")
 		stored := p.Fleet.Cancellation("ref-1")
 		assert.NotNil(t, stored.Cost, "the cost is stored before Cancel is sent")
-		assert.True(t, stored.SendBy.After(time.Now()), "Cancel may be under way")
+		assert.True(t, stored.SendBy.After(time.Now()), "Cancel may be in progress")
 		p.Work()
 		p.Fleet.Pass(time.Minute)
 		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
@@ -158,10 +158,10 @@ func TestPanicOfTheTransportDoesNotEndTheProcess(t *testing.T) {
 		return p.Client().Transport.RoundTrip(r)
 	}))
 	processOf(p.db, p.World).Work()
-	p.Eventually("both have panicked", func() bool { return polls.Load() == 2 })
+	p.Eventually("both requests have panicked", func() bool { return polls.Load() == 2 })
 }
 
-// followBookings lets a process follow orders, and store copies of them in the caller's table.
+// followBookings makes a process follow orders, and store copies of them in the caller's table.
 func (d *database) followBookings(o *hotelstayssql.JournalOptions) { o.OnOrder = d.caller().StoreOrder }
 
 // changes returns how often the copy of an order has changed.
@@ -170,7 +170,7 @@ func (p *process) changes(reference string) int64 {
 	return p.db.number(p, `SELECT changes FROM bookings WHERE reference = ?`, reference)
 }
 
-// Orders are read only when nothing else is due. Here one worker has a poll.
+// The service refuses each request with one of the references.
 func TestOneRequestReadsManyOrders(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)
@@ -187,7 +187,7 @@ func TestOneRequestReadsManyOrders(t *testing.T) {
 			Code: types.CodeParam, Reference: references[5], Times: -1})
 		before := p.polls()
 		p.Work()
-		p.Eventually("all others are read", func() bool { return p.db.number(p, `SELECT SUM(changes) FROM bookings`) == 9 })
+		p.Eventually("all other orders are read", func() bool { return p.db.number(p, `SELECT SUM(changes) FROM bookings`) == 9 })
 		assert.LessOrEqual(t, p.polls(), before+2*6, "the refused request is halved until the bad reference is found")
 		p.Eventually("no order is due", func() bool {
 			return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().UnixMicro()) == 0
@@ -195,8 +195,8 @@ func TestOneRequestReadsManyOrders(t *testing.T) {
 	})
 }
 
-// Webhooks wake a cancellation and an order again before each read has ended. Both make progress.
-func TestWakesDelayNothing(t *testing.T) {
+// Webhooks wake a cancellation and an order again before each read has ended. Both reads still take effect.
+func TestFrequentWakesDelayNeitherCancellationNorOrder(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		p = p.another(p.db.followBookings)
 		p.Booked("ref-1", "ref-2")
@@ -218,7 +218,7 @@ func TestWakesDelayNothing(t *testing.T) {
 func TestHangingOnOrderBlocksOneWorkerOfOneProcess(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		end, calls := make(chan struct{}), atomic.Int32{}
-		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		p.db.SetMaxOpenConns(1) // goroutines wait for the pool in virtual time, but for SQLite's file lock in real time
 		hangs := func(o *hotelstayssql.JournalOptions) {
 			o.PollInterval = time.Second
 			o.OnOrder = func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {

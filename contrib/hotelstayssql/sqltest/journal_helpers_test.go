@@ -24,7 +24,7 @@ import (
 
 type journalOptions = func(*hotelstayssql.JournalOptions)
 
-// caller does what a caller of the package does with its own table.
+// caller returns the functions with which bookingstest uses the caller's own table.
 func (d *database) caller() bookingstest.Database[*sql.Tx] {
 	return bookingstest.Database[*sql.Tx]{
 		InTx: func(ctx context.Context, f func(*sql.Tx) error) error {
@@ -62,7 +62,7 @@ func (d *database) journal(pool *sql.DB, opts hotelstayssql.JournalOptions, chan
 	return hotelstayssql.NewJournal(pool, d.dialect, opts)
 }
 
-// fleet starts processes with journals. Each opens a pool of its own.
+// fleet starts processes with journals. open returns the pool of each process.
 func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOptions) bookingstest.Fleet[*sql.Tx] {
 	return bookingstest.Fleet[*sql.Tx]{
 		Database: d.caller(),
@@ -112,7 +112,7 @@ type process struct {
 	db      *database
 }
 
-// Work lets the process work.
+// Work starts Run of the process.
 func (p *process) Work() (stop func()) { return p.World.Work() }
 
 // newProcess creates the caller's table, and starts a sandbox and a process.
@@ -127,7 +127,7 @@ func processOf(db *database, w *bookingstest.World[*sql.Tx]) *process {
 	return &process{w, journal.Engine, journal, db}
 }
 
-// inProcess is inDatabase with a process.
+// inProcess is like inDatabase, and starts a process.
 func inProcess(t *testing.T, change journalOptions) *process {
 	t.Helper()
 	return newProcess(t, inDatabase(t), change)
@@ -136,7 +136,7 @@ func inProcess(t *testing.T, change journalOptions) *process {
 // another returns another process with the same database and service.
 func (p *process) another(change journalOptions) *process { return p.through(p.db.open(p), change) }
 
-// through returns another process with a pool.
+// through returns another process that uses a pool.
 func (p *process) through(pool *sql.DB, change journalOptions) *process {
 	p.Helper()
 	w := *p.World
@@ -144,7 +144,7 @@ func (p *process) through(pool *sql.DB, change journalOptions) *process {
 	return processOf(p.db, w.Another(nil))
 }
 
-// hold returns another process. The next answer to a request for path is held back.
+// hold returns another process. The answer to its next request for path is held back.
 func (p *process) hold(path string, change journalOptions) (*process, *bookingstest.Held) {
 	p.Helper()
 	other := p.another(change)
@@ -160,7 +160,7 @@ func (p *process) sealed(reference string) (request []byte) {
 	return request
 }
 
-// fill stores many bookings whose Book has ended three minutes ago with an unknown outcome.
+// fill stores n bookings whose Book ended three minutes ago with an unknown outcome.
 func (p *process) fill(n int, change func(i int, booking *bookingstest.Booking)) {
 	p.Helper()
 	require.NoError(p, p.Fleet.InTx(p.Context(), func(tx *sql.Tx) error {
@@ -189,7 +189,7 @@ func (p *process) fill(n int, change func(i int, booking *bookingstest.Booking))
 // many returns the reference of the i-th booking of fill.
 func many(i int) string { return fmt.Sprintf("many-%06d", i) }
 
-// fillBooked is fill, with a row of the caller and an order for each booking.
+// fillBooked is like fill, and adds a row of the caller and an order for each booking.
 func (p *process) fillBooked(n int, change func(i int, booking *bookingstest.Booking)) {
 	p.Helper()
 	p.fill(n, change)

@@ -33,7 +33,7 @@ func TestRunReadsOrdersUntilNoneIsDue(t *testing.T) {
 	p.ConfirmOrder("ref-2")
 	p.Fleet.Pass(2 * time.Minute)
 	p.Work()
-	p.Eventually("both are read", func() bool { return p.changes("ref-1")+p.changes("ref-2") == 2 })
+	p.Eventually("both orders are read", func() bool { return p.changes("ref-1")+p.changes("ref-2") == 2 })
 	var users []string
 	for _, r := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
 		users = append(users, r.Header.Get("User-Ref"))
@@ -41,15 +41,15 @@ func TestRunReadsOrdersUntilNoneIsDue(t *testing.T) {
 	assert.ElementsMatch(t, []string{"", "user-2"}, users)
 }
 
-// notDue waits until no booking is due, and no lease is left. A lease lasts a minute.
+// notDue waits until no booking is due or leased. A lease lasts a minute.
 func (p *process) notDue() {
 	p.Helper()
-	p.Eventually("no lease is left", func() bool { // after a poll a booking is due 210 s later
+	p.Eventually("no booking is due or leased", func() bool { // after a poll, a booking is due 210 s later
 		return p.count(`live = 1 AND due <= ?`, time.Now().Add(75*time.Second).UnixMicro()) == 0
 	})
 }
 
-// If the poll finds an order, a second poll for that booking alone compares its dates. No booking ends as absent.
+// If the poll finds an order, a second poll for only that booking compares its dates. No booking ends as absent.
 func TestOnePollAsksForManyBookings(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 50 })
@@ -60,7 +60,7 @@ func TestOnePollAsksForManyBookings(t *testing.T) {
 		p.Work()
 		p.HasState(many(7), durable.EndingFound, 0)
 		p.notDue()
-		assert.LessOrEqual(t, p.polls(), 6, "three polls for many bookings, and one for the order")
+		assert.LessOrEqual(t, p.polls(), 6, "three polls for many bookings, and one poll for the booking with an order")
 		for _, r := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
 			assert.Less(t, r.BodySize, 110*len(`"",`+many(7)), "the body has about 100 references")
 		}
@@ -83,7 +83,7 @@ func TestManyBookingsArePolledInLittleMemory(t *testing.T) {
 			runtime.ReadMemStats(&now)
 			peak = max(peak, now.HeapAlloc)
 			return p.count(`live = 1 AND due <= ?`, start.Add(time.Minute).UnixMicro()) == 0
-		}, 15*time.Minute, 100*time.Millisecond, "none is due, and no lease is left")
+		}, 15*time.Minute, 100*time.Millisecond, "no booking is due or leased")
 		t.Logf("%d polls in %s, %d MB", p.polls(), time.Since(start).Round(time.Millisecond), (peak-min(peak, before.HeapAlloc))>>20)
 		assert.LessOrEqual(t, p.polls(), n/50)
 		for _, poll := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
@@ -93,7 +93,7 @@ func TestManyBookingsArePolledInLittleMemory(t *testing.T) {
 	})
 }
 
-// inVirtualTime runs a test with SQLite and the journal in a bubble.
+// inVirtualTime runs a test with SQLite and a journal in a bubble of testing/synctest.
 func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 	t.Helper()
 	db := create(t, hotelstayssql.SQLite)
@@ -111,7 +111,7 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 func TestRowThatIsDueForLongestComesFirst(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		p.fillBooked(3, func(i int, booking *bookingstest.Booking) {
-			booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() // such a booking is polled for alone
+			booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() // an hour after Book, each poll is for one booking
 			booking.Due = time.Now().Add(time.Duration(-i) * time.Minute)
 		})
 		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Times: -1})
@@ -121,8 +121,9 @@ func TestRowThatIsDueForLongestComesFirst(t *testing.T) {
 	})
 }
 
-// hang makes statements hang until their ctx ends: the nth statement that begins with a text, and all that follow.
-// end lets later statements pass, and returns the longest time of a statement.
+// hang makes the nth statement that begins with a text, and all statements after it, hang until their ctx ends. begun
+// is closed when the first statement hangs. end lets later statements pass, and returns how long a statement hung at
+// most.
 func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func() time.Duration) {
 	var left, longest atomic.Int64
 	left.Store(nth)
@@ -145,14 +146,14 @@ func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func()
 	}
 }
 
-// Another process takes over the row, and Run continues.
-func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
+// Another process takes over the row, and Run of the first process continues.
+func TestHangingStatementEndsWithinTheLease(t *testing.T) {
 	const look, write = "SELECT account, reference, fence", "UPDATE hotelstays_journal"
 	for name, row := range map[string]struct {
 		begins string
 		nth    int64
 		limit  time.Duration
-		late   bool // whether the first poll finds no orders
+		late   bool // whether the orders appear only after the first poll
 	}{
 		"Run looks for work":              {begins: look, nth: 1, limit: 10 * time.Second},
 		"Run takes two leases":            {begins: write, nth: 2, limit: 10 * time.Second},
@@ -196,7 +197,7 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 				if row.late {
 					order()
 				}
-				// The hanging process may hold SQLite's only lock for writes, and others wait for it in real time.
+				// The hanging process may hold SQLite's only write lock, and another process would wait for it in real time.
 				stop := p.through(p.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).Work()
 				ended(2, time.Minute+15*time.Second) // in the other process
 				stop()
@@ -210,8 +211,8 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 	}
 }
 
-// Other workers end the other bookings, also after the lease of the blocked row. Run returns although OnOutcome
-// hangs.
+// The other worker ends the other bookings, also after the lease of the blocked row. When ctx ends, Run returns
+// although OnOutcome hangs.
 func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		const hangs, many = "many-000000", 6
@@ -221,7 +222,7 @@ func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 			}
 		})
 		end, calls := make(chan struct{}), atomic.Int32{}
-		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		p.db.SetMaxOpenConns(1) // goroutines wait for the pool in virtual time, but for SQLite's file lock in real time
 		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
 			o.MaxWorkers, o.PollInterval = 2, time.Second
 			o.OnOutcome = func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
@@ -254,24 +255,24 @@ func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 func TestHangingOnCancelBlocksOneWorker(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		end, failed := make(chan struct{}), false
-		lasts := func(ctx context.Context) {
+		checkDeadline := func(ctx context.Context) {
 			deadline, _ := ctx.Deadline()
 			assert.LessOrEqual(t, time.Until(deadline), 55*time.Second)
 		}
-		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		p.db.SetMaxOpenConns(1) // goroutines wait for the pool in virtual time, but for SQLite's file lock in real time
 		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
 			o.MaxWorkers, o.PollInterval = 2, time.Second
 			o.OnCancel = func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
-				if lasts(ctx); c.CustomerReferenceNo == "hangs" {
+				if checkDeadline(ctx); c.CustomerReferenceNo == "hangs" {
 					<-end
-				} else if !failed { // after Cancel, OnCancel has ten seconds
+				} else if !failed { // a worker calls OnCancel again
 					failed = true
 					return errLost
 				}
 				return p.Fleet.StoreCancel(ctx, tx, c)
 			}
 			o.OnOrder = func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {
-				if lasts(ctx); change.After.CustomerReferenceNo == "hangs" {
+				if checkDeadline(ctx); change.After.CustomerReferenceNo == "hangs" {
 					<-ctx.Done()
 				}
 				return p.Fleet.StoreOrder(ctx, tx, change)
@@ -280,7 +281,7 @@ func TestHangingOnCancelBlocksOneWorker(t *testing.T) {
 		p.Booked("hangs", "the next")
 		require.NoError(t, p.CancelAlone("hangs", nil))
 		stop := p.Work()
-		time.Sleep(2 * time.Minute) // so that it has been due for the longest time
+		time.Sleep(2 * time.Minute) // the blocked row has been due for longer than the next one
 		require.NoError(t, p.CancelAlone("the next", nil))
 		time.Sleep(5 * time.Minute)
 		assert.EqualValues(t, 1, p.db.number(t, `SELECT cancels FROM bookings WHERE reference = 'the next'`))

@@ -46,12 +46,12 @@ func TestNewJournalNamesEveryInvalidArgument(t *testing.T) {
 	}
 }
 
-// References are different if only their case or a trailing space differs.
+// References that differ only in case or in a trailing space are different references.
 func TestReferenceMayHaveAnyCharacter(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) {
 			o.OnOutcome = func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil }
-			o.BookTimeout, o.PollInterval = 0, 0 // for the defaults
+			o.BookTimeout, o.PollInterval = 0, 0 // the defaults
 		})
 		for i, reference := range []string{"abc", "ABC", "abc ", "\u00e4\u4e16", "a'b\"c\\d%_?"} {
 			req := p.Request(fmt.Sprint("guest-", i))
@@ -66,7 +66,7 @@ func TestReferenceMayHaveAnyCharacter(t *testing.T) {
 	})
 }
 
-func TestInvalidRequestDoesNotBegin(t *testing.T) {
+func TestInvalidRequestBeginsNoBooking(t *testing.T) {
 	p := inProcess(t, nil)
 	alone := p.Request("alone")
 	alone.Guests = nil
@@ -170,7 +170,7 @@ func TestRowEditedByHandIsKeptAndReported(t *testing.T) {
 			require.ErrorContains(t, err, "nothing was sent")
 			assert.ErrorContains(t, err, "changed by hand")
 
-			// The row is kept as it is, and does not delay other rows.
+			// The row is not changed, and does not delay other rows.
 			p.Begin("ref-0")
 			p.Work()
 			p.db.exec(t, `UPDATE hotelstays_journal SET due = 1`)
@@ -196,7 +196,7 @@ func TestManyRowsEditedByHandHideNoOtherRow(t *testing.T) {
 	})
 }
 
-// logLines receives what is logged, as long as it has room.
+// logLines receives log lines. While it is full, it drops them.
 type logLines chan string
 
 func (l logLines) receive(o *hotelstayssql.JournalOptions) {
@@ -211,7 +211,7 @@ func (l logLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
+func TestNothingIsSentIfTheDatabaseIsReadOnlyOrNewer(t *testing.T) {
 	settings := map[hotelstayssql.Dialect]map[string]string{
 		hotelstayssql.SQLite:     {"query_only": "1"},
 		hotelstayssql.PostgreSQL: {"default_transaction_read_only": "on"},

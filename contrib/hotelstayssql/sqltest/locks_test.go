@@ -23,7 +23,7 @@ import (
 // servers are the databases that lock rows instead of the whole database.
 var servers = []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
 
-// onServers runs a test on each server, with the tables.
+// onServers creates the tables in a new database of each server, and runs a test there.
 func onServers(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
 	on(t, servers, func(t *testing.T, db *database) {
@@ -95,8 +95,8 @@ func TestServerEndsIdleTransactions(t *testing.T) {
 	})
 }
 
-// rival begins a transaction that locks one row of stock and waits for the other. It has so many writes that InnoDB
-// undoes the other transaction of a deadlock.
+// rival begins a transaction that locks row 2 of stock, and waits for row 1. It writes so many rows that InnoDB undoes
+// the transaction of the test at the deadlock.
 func (d *database) rival(t *testing.T) (wait func()) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -124,7 +124,7 @@ func (d *database) rival(t *testing.T) (wait func()) {
 // At a deadlock MySQL undoes the whole transaction. A function that returns the error is called again. If a function
 // ignores the error, its later writes are undone as well.
 func TestDeadlockInAFunctionOfTheCallerIsRepeatedOrReported(t *testing.T) {
-	for name, goesOn := range map[string]bool{"the function returns the error": false, "the function ignores the error": true} {
+	for name, ignores := range map[string]bool{"the function returns the error": false, "the function ignores the error": true} {
 		t.Run(name, func(t *testing.T) {
 			on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 				db.createTables(t)
@@ -139,7 +139,7 @@ func TestDeadlockInAFunctionOfTheCallerIsRepeatedOrReported(t *testing.T) {
 						wait = db.rival(t)
 					}
 					_, err := tx.ExecContext(ctx, `UPDATE stock SET n = n + 1 WHERE id = 2`)
-					if err != nil && goesOn {
+					if err != nil && ignores {
 						_, err = tx.ExecContext(ctx, `UPDATE stock SET n = n + 1 WHERE id = 2`)
 					}
 					return err
@@ -147,7 +147,7 @@ func TestDeadlockInAFunctionOfTheCallerIsRepeatedOrReported(t *testing.T) {
 				check := func(err error) {
 					t.Helper()
 					wait()
-					if goesOn {
+					if ignores {
 						require.ErrorContains(t, err, "the database undid the transaction")
 					} else {
 						require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestDeadlockInAFunctionOfTheCallerIsRepeatedOrReported(t *testing.T) {
 					})
 				}
 				check(begin())
-				if goesOn {
+				if ignores {
 					require.NoError(t, begin())
 				}
 				ones(3)
@@ -227,9 +227,9 @@ func TestNothingIsSentWithoutAutocommit(t *testing.T) {
 	})
 }
 
-// With any default isolation of the connections, exactly one of several calls of Send books. The others return an
-// error with the reason. Migrate works in several processes.
-func TestOneSendWinsWithAnyIsolation(t *testing.T) {
+// With any default isolation of the connections, exactly one of several calls of Send books. The other calls return an
+// error with the reason. Migrate works in several processes at the same time.
+func TestOnlyOneSendBooksWithAnyIsolation(t *testing.T) {
 	for name, c := range map[string]struct {
 		dialect  hotelstayssql.Dialect
 		settings map[string]string

@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
-// part tells a process of a test what to do.
+// part is the work of a process in a test.
 type part struct {
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
@@ -63,13 +63,13 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	_ = mysql.SetLogger(&mysql.NopLogger{}) // errors are returned as well
+	_ = mysql.SetLogger(&mysql.NopLogger{}) // the driver also returns the errors that it logs
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // most of the time the tests wait for polls and commits
+	_ = flag.Set("test.parallel", "8") // most of the time a test waits for polls and commits
 	goleak.VerifyTestMain(m)
 }
 
-// startHandler starts a process that handles events, and waits until it does.
+// startHandler starts a process that handles events, and waits until the process is ready.
 func (d *database) startHandler(t *testing.T) *chaostest.Process {
 	t.Helper()
 	p, err := chaostest.Start(d.part())
@@ -83,7 +83,7 @@ func (d *database) startHandler(t *testing.T) *chaostest.Process {
 
 func (d *database) part() part { return part{Dialect: d.dialect, Driver: d.driver, DSN: d.dsn} }
 
-// engine is a process that books and works until ctx ends, or it is killed.
+// engine books, and runs a journal, until ctx ends or the process is killed.
 func engine(ctx context.Context, p part, db *database) error {
 	e := &bookingstest.Engine[*sql.Tx]{Plan: p.Plan, Database: db.caller()}
 	opts, err := e.Options()
@@ -104,13 +104,13 @@ func engine(ctx context.Context, p part, db *database) error {
 	return nil
 }
 
-// restartVariables hold commands that crash the server of a database.
+// restartVariables are the environment variables with the commands that crash and restart the database servers.
 var restartVariables = map[hotelstayssql.Dialect]string{
 	hotelstayssql.PostgreSQL: "HOTELSTAYS_POSTGRES_RESTART", hotelstayssql.MySQL: "HOTELSTAYS_MARIADB_RESTART",
 }
 
-// idleTransactions are the settings that the documentation advises: they end the caller's own transactions if their
-// process is frozen.
+// idleTransactions are the DSN settings that the documentation advises. With them the server also ends the caller's
+// own transaction if its process is frozen.
 var idleTransactions = map[hotelstayssql.Dialect]string{
 	hotelstayssql.PostgreSQL: "&idle_in_transaction_session_timeout=20000", hotelstayssql.MySQL: "&idle_transaction_timeout=20",
 }
@@ -119,8 +119,8 @@ var idleTransactions = map[hotelstayssql.Dialect]string{
 // the order. HOTELSTAYS_CHAOS_SEED sets the seed of faults and kills.
 func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: chaostest.Seed()}
-	crashes, haste, accounts := 1, time.Duration(2), 3 // time passes twice as fast
-	if testsize.Full() {                               // a freeze then lasts longer than a lease
+	crashes, haste, accounts := 1, time.Duration(2), 3 // haste 2: time passes twice as fast
+	if testsize.Full() {                               // with haste 1, a freeze lasts longer than a lease
 		crashes, haste, accounts = 2, 1, 20
 		fleet.Bookings, fleet.Kills, fleet.Processes, fleet.Freezes, fleet.Blocks, fleet.Lease = 1000, 60, 8, 3, 1, time.Minute
 	}
@@ -129,9 +129,9 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	onEachAlone(t, func(t *testing.T, db *database) {
 		config := *chaostest.Config(fleet.Seed)
 		config.Accounts = bookingstest.Accounts(accounts)
-		config.LateVisibility /= haste * haste // shorter, because faults still delay a Book in real time
+		config.LateVisibility /= haste * haste // shorter, because haste does not shorten the faults that delay a Book
 		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
-		config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
+		config.RateLimits = map[hotelstays.Operation]int{} // the documented rate limits
 		p := newProcess(t, db, nil, config)
 		fleet := fleet
 		part := db.part()

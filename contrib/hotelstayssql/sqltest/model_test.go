@@ -1,4 +1,4 @@
-// The journal follows the paths of bookingsmodel. After each step its rows must be those of the model.
+// The journal follows the paths of bookingsmodel. After each step, its rows must equal the rows of the model.
 
 package sqltest
 
@@ -44,7 +44,7 @@ func TestJournalFollowsTheModel(t *testing.T) {
 			t.Parallel()
 			var paths [][]model.Step
 			synctest.Test(t, func(*testing.T) {
-				paths = w.Paths(1e7, func(s model.Step) bool { return s.Do != "stands still" && !s.Ends }) // without steps that end a ctx
+				paths = w.Paths(1e7, func(s model.Step) bool { return s.Do != "stands still" && !s.Ends }) // no steps that end a ctx
 			})
 			steps := 0
 			for i, path := range paths {
@@ -64,18 +64,18 @@ type actor struct {
 
 	mu     sync.Mutex
 	held   model.Op // the operation that is held back, or empty
-	kind   string   // the table at which Run has looked last
+	kind   string   // the table in which Run has last looked for work
 	looks  bool     // whether the latest statement has looked for work
 	pass   chan error
 	dead   bool
-	commit string // what happens to the next commit: one of the ends of Step.Do
+	commit string // how the next commit fails: model.ButFails, model.ButApplied, or empty
 	answer model.Step
 
 	cancel  context.CancelFunc
 	working sync.WaitGroup
 }
 
-// hold holds an operation back until let is called, and returns the error of let.
+// hold blocks an operation until let is called, and returns the error that let receives.
 func (a *actor) hold(ctx context.Context, what model.Op) error {
 	a.mu.Lock()
 	if a.dead {
@@ -113,7 +113,7 @@ func (a *actor) holds() model.Op {
 	return a.held
 }
 
-// watch holds back transactions, and reads of the booking outside of them.
+// watch returns a hook that holds back transactions, and reads of the booking outside of transactions.
 func (a *actor) watch() func(ctx context.Context, text string) error {
 	latest := "" // the latest statement that writes or ends a transaction
 	return func(ctx context.Context, text string) error {
@@ -139,7 +139,6 @@ func (a *actor) watch() func(ctx context.Context, text string) error {
 	}
 }
 
-// RoundTrip holds a request back.
 func (a *actor) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.Contains(r.URL.Path, "ticket") {
 		if err := a.hold(r.Context(), model.Request); err != nil {
@@ -149,7 +148,7 @@ func (a *actor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.answer.RoundTrip(r)
 }
 
-// run ends what the process did before, and starts do.
+// run stops the current call of the process, and starts do.
 func (a *actor) run(do func(ctx context.Context)) {
 	a.stop()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -165,7 +164,7 @@ func (a *actor) stop() {
 	}
 }
 
-// following lets two processes follow a path.
+// following makes two processes follow a path of the model.
 type following struct {
 	*process
 
@@ -210,7 +209,7 @@ func (d *following) start(w int) {
 	pool, link := d.db.process(d.t)
 	a := &actor{}
 	a.journal = d.open(pool, a)
-	link.use(a.watch(), func(string) bool {
+	link.setHooks(a.watch(), func(string) bool {
 		lose := a.commit == model.ButApplied
 		a.commit = ""
 		return lose
@@ -218,7 +217,7 @@ func (d *following) start(w int) {
 	d.actors[w] = a
 }
 
-// die ends a process at once.
+// die kills a process. An operation that is held back fails.
 func (d *following) die(w int) {
 	a := d.actors[w]
 	a.mu.Lock()
@@ -233,7 +232,7 @@ func (d *following) die(w int) {
 // let lets a process do the operation that it holds back.
 func (d *following) let(a *actor, op model.Op, err error) {
 	held := a.holds()
-	if op == model.Postpone { // it is a transaction as well
+	if op == model.Postpone { // Postpone is a transaction, too
 		op = model.Transaction
 	}
 	require.Equal(d.t, op, held)
@@ -250,7 +249,7 @@ func (d *following) claim(a *actor, kind string) {
 		if a.run(func(ctx context.Context) { assert.NoError(d.t, a.journal.Run(ctx)) }); a.holds() != "" {
 			break
 		}
-		time.Sleep(time.Second / 4) // the model has whole seconds
+		time.Sleep(time.Second / 4) // the model counts in whole seconds
 	}
 	for !strings.HasPrefix(a.kind, tableOf[kind]+" ") {
 		d.let(a, model.Claim, errLost)
@@ -286,7 +285,7 @@ func (d *following) do(step model.Step) {
 	ctx := d.t.Context()
 	inTx := func(f func(*sql.Tx) error) { require.NoError(d.t, d.Fleet.InTx(ctx, f)) }
 	cancel := func(order string) {
-		_, d.before.cancelled = d.told()
+		_, d.before.cancelled = d.received()
 		inTx(func(tx *sql.Tx) error {
 			return d.person.CancelTx(ctx, tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session", PlatformReferenceNo: order})
 		})
@@ -308,7 +307,7 @@ func (d *following) do(step model.Step) {
 	case "a person ends the reads of the order":
 		require.NoError(d.t, d.person.Unfollow(ctx, "ref-1"))
 	case "the booking begins again":
-		d.before.delivered, _ = d.told()
+		d.before.delivered, _ = d.received()
 		inTx(func(tx *sql.Tx) error { return d.person.BeginTx(ctx, tx, d.world.Request()) })
 	case "a person cancels":
 		cancel("")
@@ -324,8 +323,8 @@ func (d *following) do(step model.Step) {
 	}
 }
 
-// told returns how many outcomes and cancellations the caller has received.
-func (d *following) told() (delivered, cancelled int) {
+// received returns how many outcomes and cancellations the caller has received.
+func (d *following) received() (delivered, cancelled int) {
 	require.NoError(d.t, d.db.QueryRowContext(d.t.Context(), `SELECT ended, cancels FROM bookings`).Scan(&delivered, &cancelled))
 	return delivered, cancelled
 }
@@ -336,7 +335,7 @@ func (d *following) now() (n model.Now) {
 	if d.db.number(d.t, `SELECT COUNT(*) FROM hotelstays_cancels`) > 0 {
 		n.Cancel = d.Fleet.Cancellation("ref-1").Ending
 	}
-	delivered, cancelled := d.told()
+	delivered, cancelled := d.received()
 	n.Delivered, n.Cancelled = delivered-d.before.delivered, cancelled-d.before.cancelled
 	require.NoError(d.t, d.db.QueryRowContext(d.t.Context(), `SELECT mirror FROM bookings`).Scan(&n.Order))
 	return n

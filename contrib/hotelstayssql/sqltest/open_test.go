@@ -35,7 +35,7 @@ func TestOpenMigratesOnlyIfAsked(t *testing.T) {
 	})
 }
 
-func TestOpenSetsWhatTheJournalNeedsOnSQLite(t *testing.T) {
+func TestOpenConfiguresSQLiteForTheJournal(t *testing.T) {
 	pool, err := hotelstayssql.Open(t.Context(), "sqlite", "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=synchronous(off)",
 		hotelstayssql.SQLite, &hotelstayssql.OpenOptions{Migrate: true})
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestOpenSetsWhatTheJournalNeedsOnSQLite(t *testing.T) {
 	}
 }
 
-func TestOpenNamesTheProblem(t *testing.T) {
+func TestOpenErrorNamesItsCause(t *testing.T) {
 	for want, open := range map[string]func() (*sql.DB, error){
 		`Open: sql: unknown driver "nobody's"`: func() (*sql.DB, error) {
 			return hotelstayssql.Open(t.Context(), "nobody's", "", hotelstayssql.MySQL, nil)
@@ -69,7 +69,7 @@ func TestOpenNamesTheProblem(t *testing.T) {
 	}
 }
 
-func TestOpenIgnoresAVirtualClock(t *testing.T) {
+func TestOpenDoesNotCompareAVirtualClock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "db")
 	synctest.Test(t, func(t *testing.T) {
 		var warned warnings

@@ -49,7 +49,8 @@ func TestMigrateSurvivesAnotherMigration(t *testing.T) {
 	assert.ErrorContains(t, other, "another transaction is writing")
 }
 
-// Each statement fails once: only this statement, or also all later ones. MariaDB has then committed a part.
+// In turn, each statement fails: only that statement, or also all later statements. MariaDB has then committed the
+// earlier statements.
 func TestMigrateContinuesAfterAFailure(t *testing.T) {
 	on(t, dialects, func(t *testing.T, db *database) {
 		var err error
@@ -72,7 +73,7 @@ func TestMigrateContinuesAfterAFailure(t *testing.T) {
 			if db.dialect != hotelstayssql.MySQL {
 				var schema *hotelstayssql.SchemaError
 				require.ErrorAs(t, err, &schema)
-				assert.Zero(t, db.number(t, tableCount[db.dialect]), "all or nothing")
+				assert.Zero(t, db.number(t, tableCount[db.dialect]), "a failed migration creates no table")
 			}
 		}
 		err = hotelstayssql.Check(t.Context(), db.DB, db.dialect, nil)
@@ -96,7 +97,7 @@ func TestMigrateNamesAnInvalidArgument(t *testing.T) {
 	assert.ErrorContains(t, err, `the dialect is ""`)
 }
 
-// warnings are the settings of which a logger was warned.
+// warnings are the names of the settings in logged warnings.
 type warnings []string
 
 func (w *warnings) logger() *slog.Logger {
@@ -108,7 +109,7 @@ func (w *warnings) logger() *slog.Logger {
 	}}))
 }
 
-// checked returns what Check warns of.
+// checked returns the settings that Check warns of.
 func checked(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) (settings warnings) {
 	t.Helper()
 	require.NoError(t, hotelstayssql.Check(t.Context(), pool, dialect, settings.logger()))
@@ -144,7 +145,7 @@ func TestCheckWarnsOfSettingsThatLoseCommits(t *testing.T) {
 	})
 }
 
-func TestCheckRefusesASchemaThatDoesNotFit(t *testing.T) {
+func TestCheckRefusesAnotherSchemaVersion(t *testing.T) {
 	on(t, dialects, func(t *testing.T, db *database) {
 		check := func() *hotelstayssql.SchemaError {
 			var schema *hotelstayssql.SchemaError
@@ -157,12 +158,12 @@ func TestCheckRefusesASchemaThatDoesNotFit(t *testing.T) {
 
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
 		db.exec(t, "DELETE FROM hotelstays_schema")
-		assert.Zero(t, check().Found, "as after a killed migration")
+		assert.Zero(t, check().Found, "as if Migrate was killed before its end")
 
 		db.exec(t, "INSERT INTO hotelstays_schema (version) VALUES (?)", missing.Known+1)
 		newer := check()
 		assert.Equal(t, missing.Known+1, newer.Found)
-		assert.ErrorContains(t, newer, "build it with a newer contrib/hotelstayssql")
+		assert.ErrorContains(t, newer, "build the program with a newer contrib/hotelstayssql")
 		assert.Equal(t, newer, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
 	})
 }

@@ -15,12 +15,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// dialects are the databases of each test. The servers' addresses are in the variables of
-// .ci/services.
+// dialects are the databases of each test. .ci/services sets the variables with the addresses of the servers.
 var dialects = []hotelstayssql.Dialect{hotelstayssql.SQLite, hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
 
-// They are in docs/journal.md.
-func TestAlertQueriesFindWhatTheyPromise(t *testing.T) {
+// docs/journal.md has the alert queries.
+func TestAlertQueriesFindOverdueRows(t *testing.T) {
 	t.Parallel()
 	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL}, func(t *testing.T, db *database) {
 		db.createTables(t)

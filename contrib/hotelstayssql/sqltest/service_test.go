@@ -30,7 +30,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// facts say what order statuses mean. These are the sandbox's: ask your supplier, or run hotelstays-probe.
+// facts tell the client what the order statuses mean. These are the statuses of the sandbox. For the statuses of your
+// service, ask your supplier, or run hotelstays-probe.
 var facts = hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 	Pending: []types.OrderStatus{4}, Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3},
 }}
@@ -62,7 +63,7 @@ func storeCancel(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error
 	return err
 }
 
-// run is the service, until ctx ends.
+// run runs the service until ctx ends.
 func run(ctx context.Context, cfg config) error {
 	client, err := hotelstays.New(cfg.BaseURL, cfg.credential(), hotelstays.WithServiceFacts(facts))
 	if err != nil {
@@ -113,8 +114,8 @@ func cancel(ctx context.Context, journal *hotelstayssql.Journal, reference, sess
 	return journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := journal.CancelTx(ctx, tx, durable.CancelOrder{
 			CustomerReferenceNo: reference,
-			SessionID:           session, // of the booking
-			MaxFee:              &seen,   // of order.CancelFeeAt
+			SessionID:           session, // the session of the booking
+			MaxFee:              &seen,   // the result of order.CancelFeeAt
 		}); err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func TestServiceOfTheReadmeSurvivesKills(t *testing.T) {
 		fleet.Bookings, fleet.Kills = 300, 100
 	}
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings, %d kills", fleet.Seed, fleet.Bookings, fleet.Kills)
-	var address atomic.Pointer[url.URL] // of the process
+	var address atomic.Pointer[url.URL] // the address of the running process
 	address.Store(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
 	sandbox := chaostest.Config(fleet.Seed)
 	sandbox.ConfirmAfter = 3 * time.Minute / chaostest.Speed

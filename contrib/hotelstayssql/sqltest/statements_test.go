@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
-// fill inserts done keys that expire at a time of 1970.
+// fill inserts keys of handled events. expiresAt is in microseconds since 1970.
 func (d *database) fill(t *testing.T, n int, expiresAt int64) {
 	t.Helper()
 	const batch = 500
@@ -35,16 +35,16 @@ func (d *database) fill(t *testing.T, n int, expiresAt int64) {
 	}
 }
 
-const never9999 = 253_402_300_799_000_000 // the end of the year 9999
+const endOf9999 = 253_402_300_799_000_000 // the end of the year 9999, in microseconds since 1970
 
 func TestExpiredKeysAreRemoved(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
 	db.fill(t, 500, 1)
-	db.fill(t, 500, never9999)
+	db.fill(t, 500, endOf9999)
 	expired := func() int64 { return db.number(t, "SELECT COUNT(*) FROM hotelstays_events WHERE expires_at = 1") }
 	for n := 0; expired() > 0; n++ {
-		require.Less(t, n, 5000, "events, and one in fifty removes 200 keys")
+		require.Less(t, n, 5000, "one event in fifty removes 200 keys")
 		require.NoError(t, s.Done(t.Context(), []string{"key"}, time.Hour))
 	}
 	assert.EqualValues(t, 501, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
@@ -57,7 +57,7 @@ func TestStatementsUseAnIndex(t *testing.T) {
 		hotelstayssql.MySQL:      {" ALL ", "filesort"},
 	}
 	onEach(t, func(t *testing.T, db *database) {
-		db.fill(t, 5_000, never9999)
+		db.fill(t, 5_000, endOf9999)
 		db.fill(t, 500, 1)
 		p := newProcess(t, db, nil)
 		p.fill(5000, func(_ int, booking *bookingstest.Booking) {
@@ -89,14 +89,14 @@ func TestStatementsUseAnIndex(t *testing.T) {
 				assert.NotContains(t, plan, scan, s.text)
 			}
 			if db.dialect == hotelstayssql.SQLite && strings.Contains(s.text, "reference > ") {
-				assert.Contains(t, plan, "hotelstays_journal_list", "bookings that have ended cost List nothing")
+				assert.Contains(t, plan, "hotelstays_journal_list", "List must not read bookings that have ended")
 			}
 		}
 		assert.GreaterOrEqual(t, len(checked), 11)
 	})
 }
 
-// useEvents calls all methods, until expired keys are removed.
+// useEvents calls all methods of an EventStore, until expired keys are removed.
 func useEvents(t *testing.T, events *hotelstayssql.EventStore, link *link) {
 	t.Helper()
 	claim(t, events, time.Minute, "a", "b")
@@ -116,7 +116,7 @@ func (p *process) useJournal() {
 	require.NoError(p, err)
 	require.NoError(p, p.Wake(p.Context(), many(1)))
 	stop := p.Work()
-	p.Eventually("it has looked", func() bool { return p.Ledger().Count(hotelstays.OpQueryOrders) > 0 })
+	p.Eventually("a worker has polled", func() bool { return p.Ledger().Count(hotelstays.OpQueryOrders) > 0 })
 	stop()
 	for _, err := range p.List(p.Context()) {
 		require.NoError(p, err)
@@ -124,7 +124,7 @@ func (p *process) useJournal() {
 	}
 }
 
-// plan returns what EXPLAIN says.
+// plan returns the result of EXPLAIN.
 func (d *database) plan(t *testing.T, s statement) string {
 	t.Helper()
 	explain := "EXPLAIN "
@@ -167,10 +167,10 @@ func verbs(statements []statement) string {
 	return strings.Join(words, " ")
 }
 
-// A booking costs six statements without the caller's statements, and on servers one or two for the limit of idle
+// A booking costs six statements besides the caller's statements. On servers it costs one or two more, which limit idle
 // transactions.
 func TestBookingCostsFewStatements(t *testing.T) {
-	outcome := map[hotelstayssql.Dialect]string{ // the caller has the last UPDATE; the first UPDATE of SQLite locks
+	outcome := map[hotelstayssql.Dialect]string{ // the last UPDATE is the caller's; on SQLite the first UPDATE locks
 		hotelstayssql.SQLite:     "UPDATE SELECT UPDATE UPDATE COMMIT",
 		hotelstayssql.PostgreSQL: "SELECT SELECT UPDATE UPDATE COMMIT",
 		hotelstayssql.MySQL:      "SET SELECT UPDATE UPDATE SELECT COMMIT SET",
@@ -182,28 +182,27 @@ func TestBookingCostsFewStatements(t *testing.T) {
 		p = p.through(pool, nil)
 		for _, reference := range []string{"ref-1", "ref-2"} { // ref-1 also checks the tables
 			p.AddRow(reference)
-			link.take()
+			link.drain()
 			require.NoError(t, (&database{DB: pool}).caller().InTx(t.Context(), func(tx *sql.Tx) error {
 				return p.BeginTx(t.Context(), tx, p.Request(reference))
 			}))
-			begun := link.take()
+			begun := link.drain()
 			p.MustSend(reference)
-			sent := link.take()
+			sent := link.drain()
 			if reference == "ref-2" {
 				assert.Equal(t, "INSERT SELECT COMMIT", verbs(begun))
 				assert.Equal(t, mark[db.dialect]+"SELECT UPDATE COMMIT "+outcome[db.dialect], verbs(sent))
 			}
 		}
 		p.AddRow("ref-3")
-		link.take()
+		link.drain()
 		_, err := p.Book(t.Context(), p.Request("ref-3"))
 		require.NoError(t, err)
-		assert.Equal(t, "INSERT SELECT COMMIT "+outcome[db.dialect], verbs(link.take()))
+		assert.Equal(t, "INSERT SELECT COMMIT "+outcome[db.dialect], verbs(link.drain()))
 	})
 }
 
-// A booking whose order is followed needs some bytes in the tables. They include the indexes, except on PostgreSQL.
-// Reading orders costs requests and statements.
+// The measured bytes include the indexes, except on PostgreSQL.
 func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 	const bookings = 100
 	const measured = 50 // MariaDB counts the pages of a table up to 32, and then allocates 64 at once
@@ -235,12 +234,12 @@ func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 		reads := p.polls()
 		pool, link := db.process(t)
 		stop := p.through(pool, db.followBookings).Work()
-		p.Eventually("all are read", func() bool { // a lease would end sooner
+		p.Eventually("all orders are read", func() bool { // a leased row would be due sooner
 			return db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().Add(2*time.Minute).UnixMicro()) == 0
 		})
 		stop()
 		written := 0
-		for _, s := range link.take() {
+		for _, s := range link.drain() {
 			if strings.Contains(s.text, "hotelstays_orders") && !strings.HasPrefix(s.text, "SELECT") {
 				written++
 			}
@@ -260,11 +259,11 @@ func TestIdleRunMakesOneStatementPerKind(t *testing.T) {
 	const pause = 50 * time.Millisecond
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
-		had := 0
+		inserted := 0
 		for _, accounts := range []int{1, 50, 1000} {
 			var args []any
-			for ; had < accounts; had++ {
-				args = append(args, fmt.Appendf(nil, "account %d", had), int64(never9999))
+			for ; inserted < accounts; inserted++ {
+				args = append(args, fmt.Appendf(nil, "account %d", inserted), int64(endOf9999))
 			}
 			db.exec(t, `INSERT INTO hotelstays_journal (account, reference, fence, live, due, booking)
 				VALUES `+strings.Repeat(`, (?, 'ref-1', 1, 1, ?, '{}')`, len(args)/2)[2:], args...)
@@ -279,7 +278,7 @@ func TestIdleRunMakesOneStatementPerKind(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*pause)
 			require.NoError(t, journal.Run(ctx))
 			cancel()
-			looks := slices.DeleteFunc(link.take(), func(s statement) bool { return !strings.Contains(s.text, "ROW_NUMBER") })
+			looks := slices.DeleteFunc(link.drain(), func(s statement) bool { return !strings.Contains(s.text, "ROW_NUMBER") })
 			t.Logf("%d accounts: %d statements in %d pauses", accounts, len(looks), 20)
 			assert.NotEmpty(t, looks)
 			assert.LessOrEqual(t, len(looks), 3*21)
@@ -324,7 +323,7 @@ func TestFirstLookFindsTheBookingOfAQuietAccount(t *testing.T) {
 		assert.Zero(t, p.count(`live = 2 AND due > ?`, time.Now().UnixMicro()))
 		isOfQuiet := func(arg driver.NamedValue) bool { return fmt.Sprintf("%s", arg.Value) == quiet.Account() }
 		var looks []statement
-		for _, s := range link.take() {
+		for _, s := range link.drain() {
 			if strings.HasPrefix(s.text, "UPDATE hotelstays_journal") && slices.ContainsFunc(s.args, isOfQuiet) {
 				break
 			}

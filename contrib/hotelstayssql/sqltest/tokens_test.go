@@ -55,7 +55,7 @@ func mustStore(t *testing.T, s *hotelstayssql.TokenStore, value string) {
 }
 
 // A process is frozen while it fetches. Its late token never overwrites a newer token.
-func TestLateTokenNeverReplacesANewerOne(t *testing.T) {
+func TestLateTokenNeverReplacesANewerToken(t *testing.T) {
 	db := inDatabase(t)
 	pool, link := db.process(t)
 	s := newTokens(t, &database{DB: pool, dialect: db.dialect})
@@ -79,7 +79,7 @@ func TestLateTokenNeverReplacesANewerOne(t *testing.T) {
 
 	other := newTokens(t, db)
 	release = freeze(func() {
-		link.use(func(context.Context, string) error { return errLost }, nil)
+		link.setHooks(func(context.Context, string) error { return errLost }, nil)
 		assert.ErrorIs(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: key}), errLost)
 		release, ok, err := other.TryLease(t.Context(), tokenKey)
 		require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestNewTokenHasItsOwnExpiry(t *testing.T) {
 }
 
 // Another process may store a new token between the read of the refused token and its removal.
-func TestRemovalOfARefusedTokenKeepsItsSuccessor(t *testing.T) {
+func TestRemovalOfARefusedTokenKeepsANewerToken(t *testing.T) {
 	db := inDatabase(t)
 	other := newTokens(t, db)
 	mustStore(t, other, "refused")
@@ -142,7 +142,7 @@ func TestRemovalOfARefusedTokenKeepsItsSuccessor(t *testing.T) {
 	assert.Equal(t, "successor", mustLoad(t, other).Value.Reveal())
 }
 
-// If a process renewed a lease that another process has taken, the lease would not end when that process dies.
+// Another process has taken the lease. If the first process renewed it, the lease would outlive the other process.
 func TestLostLeaseIsNotRenewed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		release, _, err := newTokens(t, p.db).TryLease(t.Context(), tokenKey)
@@ -154,7 +154,7 @@ func TestLostLeaseIsNotRenewed(t *testing.T) {
 	})
 }
 
-// A token that does not decrypt counts as missing, is logged, and is overwritten.
+// A token that cannot be decrypted counts as missing. Load logs a warning, and the next Store overwrites the token.
 func TestEncryptionKeysCanBeChanged(t *testing.T) {
 	db := inDatabase(t)
 	var log bytes.Buffer
@@ -164,23 +164,23 @@ func TestEncryptionKeysCanBeChanged(t *testing.T) {
 		})
 	}
 	newKey := types.NewSecret("a new key of thirty-two bytes...")
-	first, turned := with(key), with(newKey, key)
+	first, both := with(key), with(newKey, key)
 	mustStore(t, first, "sealed with the old key")
-	assert.Equal(t, "sealed with the old key", mustLoad(t, turned).Value.Reveal())
+	assert.Equal(t, "sealed with the old key", mustLoad(t, both).Value.Reveal())
 	assert.Empty(t, log.String())
-	mustStore(t, turned, "sealed with the new key")
+	mustStore(t, both, "sealed with the new key")
 	assert.Zero(t, mustLoad(t, first))
 	assert.Regexp(t, `cannot decrypt.*it needs key [0-9a-f]{8}, which is not in Keys`, log.String())
 	for _, secret := range []string{key.Reveal(), newKey.Reveal(), "sealed with", "the-app-key"} {
 		assert.NotContains(t, log.String(), secret)
 	}
 	assert.NoError(t, first.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("sealed with the new key")}))
-	assert.NotZero(t, mustLoad(t, turned))
+	assert.NotZero(t, mustLoad(t, both))
 	mustStore(t, first, "the next one")
 	assert.Equal(t, "the next one", mustLoad(t, first).Value.Reveal())
 }
 
-func TestCopiedTokenDoesNotDecrypt(t *testing.T) {
+func TestTokenCopiedToAnotherRowDoesNotDecrypt(t *testing.T) {
 	db := inDatabase(t)
 	s := newTokens(t, db)
 	mustStore(t, s, "the-token")
@@ -193,7 +193,7 @@ func TestCopiedTokenDoesNotDecrypt(t *testing.T) {
 	assert.Zero(t, token)
 }
 
-func TestTokensShowNoSecret(t *testing.T) {
+func TestTokenRowShowsNoSecret(t *testing.T) {
 	db := inDatabase(t)
 	s := newTokens(t, db)
 	mustStore(t, s, "the-secret-token")

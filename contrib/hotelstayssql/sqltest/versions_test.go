@@ -18,8 +18,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// asBefore changes the rows to the form of an earlier version, which had no rounds and no order numbers.
-func (p *process) asBefore() {
+// downgrade rewrites the rows in the form of an earlier version, which had no rounds and no order numbers.
+func (p *process) downgrade() {
 	p.Helper()
 	ring, err := keyring.New([]types.Secret{bookingstest.Key})
 	require.NoError(p, err)
@@ -57,7 +57,7 @@ func (p *process) asBefore() {
 }
 
 // The earlier version has left bookings, cancellations and followed orders in several phases.
-func TestRowsOfAnEarlierVersionContinue(t *testing.T) {
+func TestWorkersContinueRowsOfAnEarlierVersion(t *testing.T) {
 	p := inProcess(t, nil)
 	p = p.another(p.db.followBookings)
 	p.Booked("followed", "cancelled", "standing", "sent")
@@ -74,7 +74,7 @@ func TestRowsOfAnEarlierVersionContinue(t *testing.T) {
 	p.MustSend("begins again")
 	require.NoError(t, p.CancelAlone("cancelled", nil))
 	require.NoError(t, p.CancelAlone("lost", nil))
-	p.asBefore()
+	p.downgrade()
 	assert.NotContains(t, string(p.db.state(t, "hotelstays_orders", "followed")), "platformReferenceNo")
 	before := p.polls()
 	p.Work()
@@ -112,7 +112,7 @@ func TestEarlierVersionWorksDuringAMigration(t *testing.T) {
 		for _, reference := range booked {
 			require.NoError(t, p.CancelAlone(reference, nil))
 		}
-		p.asBefore()
+		p.downgrade()
 		p.Work()
 		p.Eventually("the earlier version works", func() bool { return p.Ledger().Count(hotelstays.OpCancel) > 0 })
 		for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
@@ -137,7 +137,6 @@ func TestEarlierVersionWorksDuringAMigration(t *testing.T) {
 	})
 }
 
-// state returns what a row of a table says.
 func (d *database) state(t *testing.T, table, reference string) (text []byte) {
 	require.NoError(t, d.QueryRowContext(t.Context(), `SELECT state FROM `+table+` WHERE reference = ?`, []byte(reference)).Scan(&text))
 	return text

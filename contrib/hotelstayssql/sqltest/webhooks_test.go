@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// deliver delivers an event of a reference, and returns the status of the answer.
+// deliver delivers an event with a reference, and returns the status of the answer.
 func deliver(handler http.Handler, reference string) int {
 	body := fmt.Appendf(nil, `{"customerReferenceNo":%q,"event":%q}`, reference, types.EventOrderCreated)
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
