@@ -80,7 +80,7 @@ func ExampleNewEventStore() {
 func ExampleJournal_ForAccount() {
 	book := func(ctx context.Context, db *sql.DB, clients []*hotelstays.Client, key types.Secret,
 		client *hotelstays.Client, req *hotelstays.BookRequest) error {
-		accounts := map[string]*hotelstays.Client{} // by Client.Account; if accounts come and go, guard the map with a lock
+		accounts := map[string]*hotelstays.Client{} // by Client.Account; lock the map if accounts change
 		for _, client := range clients {
 			accounts[client.Account()] = client
 		}
