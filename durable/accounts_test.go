@@ -77,7 +77,7 @@ func (c tenant) QueryOrders(_ context.Context, req *hotelstays.QueryOrdersReques
 }
 
 func newPlatform(t *testing.T, accounts ...string) *platform {
-	p := &platform{t: t, store: memstore.New()}
+	p := &platform{t: t, store: memstore.New(), log: logText{t: t}}
 	for _, account := range accounts {
 		p.known.Store(account, nil)
 	}

@@ -53,9 +53,9 @@ const (
 	// acceptedFor is how long the order is read after the service has accepted Cancel.
 	acceptedFor = 24 * time.Hour
 	// A cancellation that was not sent is tried again after a pause of cancelPause at first, and
-	// bookingPause at most.
-	cancelPause  = 5 * time.Second
-	bookingPause = 30 * time.Second
+	// maxCancelPause at most.
+	cancelPause    = 5 * time.Second
+	maxCancelPause = 30 * time.Second
 )
 
 // Why a cancellation has nothing to cancel, as words to store.
@@ -132,8 +132,6 @@ type cancellation struct {
 	Nothing string               `json:"nothing,omitempty"`
 	// Bound is when a worker has found that the booking has ended.
 	Bound time.Time `json:"bound,omitzero"`
-	// Attempts counts the failed reads of the order and the failed Cancels.
-	Attempts int `json:"attempts,omitempty"`
 	// Due is when a worker must act. Its JSON is left to the store, which searches by it.
 	Due time.Time `json:"-"`
 
@@ -191,8 +189,7 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 	}
 	switch booking.Ending {
 	case "":
-		c.Due = wallClock(at.Add(min(max(at.Sub(c.Begun), cancelPause), bookingPause)))
-		return c, true
+		return c.tryAgain(at), true
 	case EndingFound:
 		c.PlatformReferenceNo = cmp.Or(c.PlatformReferenceNo, booking.OrderNo)
 	case EndingAbandoned: // there may be an order
@@ -258,12 +255,6 @@ func (c cancellation) again() error {
 	return ErrAlreadyCancelling
 }
 
-// readOptions returns the options of the reads of the order. They are interactive, because the deadline of a fee
-// may be near.
-func (c cancellation) readOptions() []hotelstays.CallOption {
-	return storedOptions{Market: c.Options.Market, UserRef: c.Options.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
-}
-
 // send returns the request and the options of Cancel.
 func (c cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
 	return &hotelstays.CancelRequest{SessionID: c.SessionID, CustomerReferenceNo: c.CustomerReferenceNo,
@@ -281,10 +272,7 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 		return c, ErrAlreadyStarted
 	case order == nil || order.SupplierReferenceNo == "":
 		if end := later(c.Begun, c.Bound).Add(orderShows); at.Before(end) {
-			if c = c.inVain(at); c.Due.After(end) {
-				c.Due = wallClock(end)
-			}
-			return c, nil
+			return c.tryAgain(at), nil
 		}
 		if c.Ending = CancelRefused; order != nil {
 			c.Problem = "the order has no supplierReferenceNo, which Cancel requires; cancel it by hand"
@@ -328,10 +316,10 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 	return c, nil
 }
 
-// inVain returns a waiting cancellation after a failed attempt. The pauses double up to bookingPause.
-func (c cancellation) inVain(at time.Time) cancellation {
-	c.Due = wallClock(at.Add(min(cancelPause<<min(c.Attempts, 3), bookingPause)))
-	c.Attempts++
+// tryAgain returns a waiting cancellation that is tried again soon: the pause is the time since it began, or since its
+// booking ended, within limits.
+func (c cancellation) tryAgain(at time.Time) cancellation {
+	c.Due = wallClock(at.Add(min(max(at.Sub(later(c.Begun, c.Bound)), cancelPause), maxCancelPause)))
 	return c
 }
 
@@ -370,7 +358,7 @@ func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, er
 			RequestID: api.RequestID, TraceID: api.TraceID}
 	default:
 		c.SendBy, c.Cost, c.SupplierReferenceNo = time.Time{}, nil, ""
-		c = c.inVain(at)
+		c = c.tryAgain(at)
 	}
 	return c
 }

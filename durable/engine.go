@@ -179,12 +179,6 @@ func (e *Engine[Tx]) id(kind Kind, reference string) ID { return ID{e.account, k
 // watched returns the key of the watchers of a reference. Without an account they watch the reference in all accounts.
 func watched(account, reference string) string { return account + " " + reference }
 
-// changed wakes the watchers of a reference.
-func (e *Engine[Tx]) changed(reference string) {
-	e.watchers.Wake(watched(e.account, reference))
-	e.watchers.Wake(watched("", reference))
-}
-
 // delivery calls a function of the caller in the transaction that has stored its row.
 type delivery[Tx any] func(context.Context, Tx) error
 
@@ -201,14 +195,25 @@ func read[S any, P pointer[S]](row *Row) (s S, err error) {
 }
 
 // change locks a row, lets next change its state, and stores it. The delivery that next returns runs in
-// the same transaction. If next returns errKeep, the row stays as it is. The error is ErrNotBegun if there
-// is no row.
+// the same transaction, and wakes the watchers afterwards. If next returns errKeep, the row stays as it is. The
+// error is ErrNotBegun if there is no row.
 func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, guarded bool,
 	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
 	if id.Account == "" {
 		return errNoAccount
 	}
-	err := e.store.InTx(ctx, guarded, func(ctx context.Context, tx Tx) error { return changeTx[S, P](ctx, e, tx, id, next) })
+	delivered := false
+	err := e.store.InTx(ctx, guarded, func(ctx context.Context, tx Tx) error {
+		return changeTx[S, P](ctx, e, tx, id, func(row *Row, s *S) (then delivery[Tx], err error) {
+			then, err = next(row, s)
+			delivered = then != nil
+			return then, err
+		})
+	})
+	if err == nil && delivered {
+		e.watchers.Wake(watched(id.Account, id.Reference))
+		e.watchers.Wake(watched("", id.Reference))
+	}
 	if errors.Is(err, errKeep) {
 		return nil
 	}

@@ -141,10 +141,10 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 // stored options followed by opts.
 func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Time, opts []hotelstays.CallOption) (marked booking,
 	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
-	if err := e.checkClient(); err != nil {
-		return marked, nil, nil, err
-	}
 	err = change(ctx, e, e.id(KindBooking, reference), false, func(row *Row, b *booking) (_ delivery[Tx], err error) {
+		if err = e.checkClient(); err != nil {
+			return nil, err
+		}
 		sealed := row.Sealed
 		if marked, err = b.start(bookBy, opts...); err != nil {
 			return nil, err
@@ -181,16 +181,13 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 		}
 		return then, err
 	})
-	switch {
-	case is.outcome == nil:
+	if is.outcome == nil {
 		if err != nil {
 			e.log.WarnContext(ctx, "cannot store that the outcome of a Book is unknown; workers poll from the end of its BookTimeout",
 				slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		}
 		e.wakeRun()
 		return nil, marked.unknown(outcome, bookErr)
-	case err == nil:
-		e.changed(id.Reference)
 	}
 	if err = cmp.Or(err, is.err); err != nil {
 		err = e.failed(err, "reference %q is %s, but that was not stored", id.Reference, EndingOf(is.outcome))
@@ -254,7 +251,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 // storeFinal ends a booking with the outcome of a poll. If the row has changed meanwhile, only an order is
 // stored.
 func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, final *hotelstays.BookingOutcome) error {
-	id, delivered := e.id(KindBooking, row.Reference), false
+	id := e.id(KindBooking, row.Reference)
 	err := change(ctx, e, id, true, func(locked *Row, b *booking) (delivery[Tx], error) {
 		order := final.State == hotelstays.BookingFound && sameRound(*b, polled)
 		if !order && locked.Version != row.Version {
@@ -264,16 +261,12 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 		if !first {
 			return nil, cmp.Or(err, errKeep)
 		}
-		*b, delivered = ended, true
+		*b = ended
 		return e.outcomeTo(id, final), nil
 	})
-	switch {
-	case isOfHandler(err):
-	case errors.Is(err, ErrConflictingOutcome): // the booking has ended before
+	if errors.Is(err, ErrConflictingOutcome) && !isOfHandler(err) { // the booking has ended before
 		e.log.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.Reference), slog.String("error", err.Error()))
-		err = nil
-	case delivered:
-		e.changed(id.Reference)
+		return nil
 	}
 	return err
 }

@@ -112,13 +112,12 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	case phaseEnded:
 		return due, e.deliverCancel(ctx, row.Reference)
 	case phaseSending, PhasePolling:
-		order, err := e.orderOf(ctx, &c)
+		order, err := e.orderOf(ctx, row, &c)
 		if err != nil && ctx.Err() != nil {
 			return due, err
 		}
 		next := func(c cancellation) cancellation { return c.polled(at, order, e.client.StatusMeanings()) }
 		if err != nil {
-			e.logRead(ctx, row, err)
 			next = func(c cancellation) cancellation { return c.readFailed(at) }
 		}
 		return e.endedOr(ctx, row, next(c), e.storeCancel(ctx, row, next))
@@ -130,10 +129,9 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	case waits || bound.Ending != "":
 		return e.endedOr(ctx, row, bound, e.storeCancel(ctx, row, func(cancellation) cancellation { return bound }))
 	}
-	order, err := e.orderOf(ctx, &bound)
+	order, err := e.orderOf(ctx, row, &bound)
 	if err != nil {
 		if ctx.Err() == nil {
-			e.logRead(ctx, row, err)
 			err = nil
 		}
 		return at.Add(lease), err
@@ -165,12 +163,9 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 
 // orderOf reads the order of a cancellation. The order is nil if a complete answer lacks it. If several
 // orders match, and nobody knows which to cancel, the cancellation ends.
-func (e *Engine[Tx]) orderOf(ctx context.Context, c *cancellation) (*types.Order, error) {
-	found, err := e.ordersOf(ctx, []string{c.CustomerReferenceNo}, c.readOptions())
-	if err != nil {
-		return nil, err
-	}
-	order, others := identify(found[c.CustomerReferenceNo], c.PlatformReferenceNo)
+func (e *Engine[Tx]) orderOf(ctx context.Context, row *Row, c *cancellation) (*types.Order, error) {
+	of := e.readTogether(ctx, []Row{*row})[row.Reference]
+	order, others := identify(of.orders, c.PlatformReferenceNo)
 	if len(others) > 0 {
 		e.log.ErrorContext(ctx, "several orders are under the reference of a cancellation",
 			slog.String("reference", c.CustomerReferenceNo), slog.String("order", c.PlatformReferenceNo),
@@ -180,7 +175,7 @@ func (e *Engine[Tx]) orderOf(ctx context.Context, c *cancellation) (*types.Order
 			c.Problem = "several orders are under the reference: " + strings.Join(others, ", ") + "; name one by PlatformReferenceNo"
 		}
 	}
-	return order, nil
+	return order, of.err
 }
 
 // ordersOf reads the orders under references.
@@ -295,7 +290,6 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 	if err != nil {
 		return err
 	}
-	e.changed(reference)
 	if e.opts.OnOrder != nil {
 		if err := wake(ctx, e, KindOrder, reference, followed.wake); err != nil {
 			e.log.WarnContext(ctx, "cannot wake an order after its cancellation; it is read later",
@@ -303,9 +297,4 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 		}
 	}
 	return nil
-}
-
-func (e *Engine[Tx]) logRead(ctx context.Context, row *Row, err error) {
-	e.log.WarnContext(ctx, "the order of a cancellation cannot be read",
-		slog.String("reference", row.Reference), slog.String("error", err.Error()))
 }

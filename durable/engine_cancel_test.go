@@ -368,7 +368,7 @@ func TestMissingOrderEndsACancellationOnlyAfterACompleteAnswer(t *testing.T) {
 		}
 		e.lost = &hotelstays.APIError{Operation: hotelstays.OpCancel, HTTPStatus: 429, Code: types.CodeRateLimited}
 		e.runFor(40 * time.Minute)
-		assert.ErrorIs(t, ended, hotelstays.ErrNotFound)
+		assert.Equal(t, &hotelstays.OrderNotFoundError{CustomerReferenceNo: "ref-1", Waited: 15 * time.Minute}, ended)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"strings"
 	"time"
 
@@ -43,96 +44,82 @@ func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, er
 	if err != nil || f.Settled {
 		return due, err
 	}
-	found, readErr := e.ordersOf(ctx, []string{row.Reference}, f.options())
-	return e.saw(ctx, row, at, reading{found[row.Reference], readErr})
+	return e.storeSight(ctx, row, e.compared(ctx, row, at, e.readTogether(ctx, []Row{*row})[row.Reference]))
 }
 
-// saw stores the result of a read that began at a time, and delivers a change of the order. It returns
-// when the next read is due.
-func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading) (due time.Time, err error) {
-	if of.err != nil && ctx.Err() != nil {
-		return due, of.err
+// sight is what a read of a followed order has shown.
+type sight struct {
+	was, next       followed
+	before, changed *types.Order // if the order has changed: the order before and after
+	err             error
+}
+
+// quiet reports whether only the time of the next read must be stored.
+func (s sight) quiet() bool {
+	s.next.Due = s.was.Due
+	return s.err == nil && s.changed == nil && reflect.DeepEqual(s.next, s.was)
+}
+
+// compared compares a followed order with the result of a read that began at a time. It logs once what a person must
+// look at.
+func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of reading) (s sight) {
+	if s.was, s.err = read[followed](row); s.err != nil {
+		return s
 	}
-	f, err := read[followed](row)
-	if err != nil {
-		return due, err
+	f := s.was
+	if of.err != nil {
+		if s.next = f.failed(at); ctx.Err() != nil {
+			s.err = of.err
+		}
+		return s
 	}
-	next, before, order, err := e.compared(ctx, f, at, of)
-	if err != nil {
-		return due, err
+	if f.PlatformReferenceNo == "" { // an older version has stored it
+		if _, seen := f.seen(e.keys); seen != nil {
+			f.PlatformReferenceNo, f.CheckOut = seen.PlatformReferenceNo, seen.CheckOut
+		}
+	}
+	log := e.log.With(slog.String("reference", row.Reference), slog.String("order", f.PlatformReferenceNo))
+	order, others := identify(of.orders, f.PlatformReferenceNo)
+	if f.Other = strings.Join(others, ", "); f.Other != s.was.Other && f.Other != "" {
+		log.ErrorContext(ctx, "another order is under the reference of a followed order; OnOrder is not called for it, look at it",
+			slog.String("other", f.Other))
+	}
+	if order != nil {
+		var changed bool
+		if s.next, s.before, changed, s.err = f.saw(e.keys, at, order, e.client.StatusMeanings()); changed {
+			s.changed = order
+		}
+		return s
+	}
+	if s.next = f.lost(at); s.next.Settled {
+		log.ErrorContext(ctx, "a followed order has disappeared, and is no longer read; look at it")
+	} else if f.MissingSince.IsZero() {
+		log.WarnContext(ctx, "a followed order has disappeared")
+	}
+	return s
+}
+
+// storeSight stores what a read has shown, and delivers a change of the order. It returns when the next read is due.
+func (e *Engine[Tx]) storeSight(ctx context.Context, row *Row, s sight) (due time.Time, err error) {
+	if s.err != nil {
+		return due, s.err
 	}
 	id := e.id(KindOrder, row.Reference)
-	err = change(ctx, e, id, order != nil, func(locked *Row, stored *followed) (then delivery[Tx], err error) {
-		if stored.Settled || !bytes.Equal(stored.Seen, f.Seen) || order == nil && locked.Version != row.Version {
+	err = change(ctx, e, id, s.changed != nil, func(locked *Row, stored *followed) (then delivery[Tx], err error) {
+		if stored.Settled || !bytes.Equal(stored.Seen, s.was.Seen) || s.changed == nil && locked.Version != row.Version {
 			return nil, ErrMoved
 		}
-		if *stored = next; order != nil {
+		if *stored = s.next; s.changed != nil {
 			then = func(ctx context.Context, tx Tx) error {
-				return e.handle(ctx, id, "OnOrder", func() error { return e.opts.OnOrder(ctx, tx, &OrderChange{e.account, before, order}) })
+				return e.handle(ctx, id, "OnOrder", func() error { return e.opts.OnOrder(ctx, tx, &OrderChange{e.account, s.before, s.changed}) })
 			}
 		}
 		return then, nil
 	})
-	if err == nil && order != nil {
-		e.changed(row.Reference)
-	}
-	if err != nil || next.Settled {
+	if s.next.Settled {
 		return due, err
 	}
-	return next.Due, nil
-}
-
-// compared returns the state of an order after a read and, if the order has changed, the order before and
-// after. It logs once what a person must look at.
-func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of reading) (next followed,
-	before, changed *types.Order, err error) {
-	log := func(level slog.Level, what string, more ...slog.Attr) {
-		e.log.LogAttrs(ctx, level, what, append(more, slog.String("reference", f.CustomerReferenceNo),
-			slog.String("order", f.PlatformReferenceNo))...)
-	}
-	if of.err != nil {
-		log(slog.LevelWarn, "a followed order cannot be read", slog.String("error", of.err.Error()))
-		return f.failed(at), nil, nil, nil //nolint:nilerr // the next read reports it
-	}
-	if _, seen := f.seen(e.keys); f.PlatformReferenceNo == "" && seen != nil { // an older version has stored it
-		f.PlatformReferenceNo, f.CheckOut = seen.PlatformReferenceNo, seen.CheckOut
-	}
-	order, others := identify(of.orders, f.PlatformReferenceNo)
-	if other := strings.Join(others, ", "); other != f.Other {
-		if f.Other = other; other != "" {
-			log(slog.LevelError, "another order is under the reference of a followed order; OnOrder is not called for it, look at it",
-				slog.String("other", other))
-		}
-	}
-	if order == nil {
-		next = f.lost(at)
-		if next.Settled {
-			log(slog.LevelError, "a followed order has disappeared, and is no longer read; look at it")
-		} else if f.MissingSince.IsZero() {
-			log(slog.LevelWarn, "a followed order has disappeared")
-		}
-		return next, nil, nil, nil
-	}
-	next, before, is, err := f.saw(e.keys, at, order, e.client.StatusMeanings())
-	if is {
-		changed = order
-	}
-	return next, before, changed, err
-}
-
-// quiet returns when an order is read next, if nothing else must be stored: the order has not changed,
-// or the read failed.
-func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, is bool) {
-	f, err := read[followed](row)
-	if err != nil || of.err != nil {
-		return f.failed(at).Due, err == nil
-	}
-	order, others := identify(of.orders, f.PlatformReferenceNo)
-	if order == nil || !f.MissingSince.IsZero() || strings.Join(others, ", ") != f.Other {
-		return due, false
-	}
-	next, _, changed, err := f.saw(e.keys, at, order, e.client.StatusMeanings())
-	return next.Due, err == nil && !changed && !next.Settled
+	return s.next.Due, err
 }
 
 // Unfollow ends the reads of a followed order. A call of OnOrder may still be under way.

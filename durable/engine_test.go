@@ -50,8 +50,9 @@ type engine struct {
 	mu        sync.Mutex // guards what workers note
 }
 
-// logText is a log that several workers write.
+// logText is a log that several workers write. Each line about a row names its reference.
 type logText struct {
+	t    *testing.T
 	mu   sync.Mutex
 	text strings.Builder
 }
@@ -59,6 +60,7 @@ type logText struct {
 func (l *logText) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	assert.Regexp(l.t, `reference[= ]\S|rows=|StatusMeanings|cannot look for what is due|a step panicked`, string(line))
 	return l.text.Write(line)
 }
 
@@ -84,7 +86,7 @@ func (e *engine) note(change func()) {
 func newEngine(t *testing.T) *engine { return newEngineOn(t, memstore.New()) }
 
 func newEngineOn(t *testing.T, store *memstore.Store) *engine {
-	e := &engine{t: t, store: store}
+	e := &engine{t: t, store: store, log: logText{t: t}}
 	e.Client = testkit.ClientThrough(t, testkit.Saying(`{"code": 0, "data": {"orders": []}}`))
 	e.options = durable.Options[*memstore.Tx]{Client: e,
 		Keys:   []types.Secret{types.NewSecret("a key of thirty-two random bytes")},
@@ -610,8 +612,10 @@ func TestRetryWaitsForABusyRow(t *testing.T) {
 		row, began := e.row(durable.KindBooking, "ref-1"), time.Now()
 		row.Busy = true
 		e.store.Put(*row)
+		busy := e.row(durable.KindBooking, "ref-1")
 		require.ErrorIs(t, e.Retry(t.Context(), "ref-1"), context.DeadlineExceeded)
 		assert.Equal(t, 5*time.Second, time.Since(began))
+		assert.Equal(t, busy, e.row(durable.KindBooking, "ref-1"))
 		time.AfterFunc(2010*time.Millisecond, func() {
 			row.Busy = false
 			e.store.Put(*row)

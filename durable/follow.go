@@ -74,11 +74,6 @@ func (f *followed) read(row *Row) error {
 
 func (f *followed) open() bool { return !f.Settled }
 
-// options returns the options of the reads. Nobody waits for these reads.
-func (f followed) options() []hotelstays.CallOption {
-	return storedOptions{Market: f.Market, UserRef: f.UserRef, Priority: hotelstays.PriorityBackground}.append(nil)
-}
-
 func (f followed) place() string {
 	return "followed order " + f.Fingerprint + " " + f.CustomerReferenceNo
 }
@@ -140,16 +135,14 @@ func (f followed) saw(ring *keyring.Ring, at time.Time, order *types.Order, stat
 	before *types.Order, changed bool, err error) {
 	plain, before := f.seen(ring)
 	if changed = differs(plain, before, order); changed {
-		if f, err = f.keep(ring, order); err != nil {
-			return f, nil, false, err
-		}
+		f, err = f.keep(ring, order)
 		f.Since = wallClock(at)
 	}
 	f.MissingSince = time.Time{}
 	if f.Settled = isSettled(order, at, states); f.Settled {
 		f.Seen = nil
 	}
-	return f.missed(at), before, changed, nil
+	return f.missed(at), before, changed, err
 }
 
 func isSettled(order *types.Order, at time.Time, states hotelstays.StatusMeanings) bool {
@@ -190,17 +183,19 @@ func identify(orders []types.Order, number string) (order *types.Order, others [
 // differs compares an order with the stored order, field by field. It skips fields that only one of two
 // versions of this package knows: the version that stored the order, or this version.
 func differs(plain []byte, before, order *types.Order) bool {
-	var stored, now any
-	text, err := json.Marshal(fieldsOf(order))
-	if err != nil || json.Unmarshal(text, &now) != nil || json.Unmarshal(plain, &stored) != nil {
-		return true
+	var stored map[string]any
+	_ = json.Unmarshal(plain, &stored) // perhaps no key decrypts it
+	if stored[allFields] == nil {      // an older version left out what was empty
+		return !sameWhereKnown(decoded(before), decoded(order))
 	}
-	if _, all := stored.(map[string]any)[allFields]; !all { // an older version left out what was empty
-		if text, err = json.Marshal(fieldsOf(before)); err != nil || json.Unmarshal(text, &stored) != nil {
-			return true
-		}
-	}
-	return !sameWhereKnown(stored, now)
+	return !sameWhereKnown(stored, decoded(order))
+}
+
+// decoded returns the fields of an order, as decoded from JSON.
+func decoded(order *types.Order) (fields any) {
+	text, _ := json.Marshal(fieldsOf(order)) // keep returns the error
+	_ = json.Unmarshal(text, &fields)
+	return fields
 }
 
 func sameWhereKnown(a, b any) bool {

@@ -177,9 +177,7 @@ func (b booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.Boo
 	req := &hotelstays.BookRequest{CustomerReferenceNo: b.Recovery.CustomerReferenceNo, SessionID: stored.SessionID,
 		RatePkgID: stored.RatePkgID, Holder: stored.Holder, CallbackURL: stored.CallbackURL, Expect: b.Recovery.Expect}
 	for _, g := range stored.Guests {
-		if g.PassportNumber != "" {
-			g.Guest.PassportNumber = types.NewSecret(g.PassportNumber)
-		}
+		g.Guest.PassportNumber = types.NewSecret(g.PassportNumber)
 		req.Guests = append(req.Guests, g.Guest)
 	}
 	return req, stored.Options.append(b.options()), nil

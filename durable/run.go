@@ -321,7 +321,7 @@ type shared struct{ account, market, userRef string }
 
 // sharing returns what the request for a row needs. alone reports that the row needs its own
 // request.
-func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
+func sharing(row *Row, now time.Time) (with shared, alone bool) {
 	switch row.Kind {
 	case KindBooking:
 		b, _ := read[booking](row)
@@ -330,7 +330,8 @@ func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
 		f, _ := read[followed](row)
 		return shared{row.Account, f.Market, f.UserRef}, false
 	}
-	return with, true
+	c, _ := read[cancellation](row)
+	return shared{row.Account, c.Options.Market, c.Options.UserRef}, true
 }
 
 // jobsOf divides rows among at most n workers. Rows that can share a request are one job. Nobody waits for
@@ -340,7 +341,7 @@ func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]R
 	started := map[string][]int{} // the jobs of an account
 	next := 0
 	for _, row := range due {
-		with, alone := r.sharing(&row, now)
+		with, alone := sharing(&row, now)
 		i, found := requests[with]
 		own := started[row.Account]
 		switch {
@@ -386,7 +387,7 @@ func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 	readBy := rows[0].Due.Add(readTimeout - lease)
 	requests, groups := map[shared]int{}, [][]Row{}
 	for _, row := range rows {
-		with, _ := r.sharing(&row, readBy)
+		with, _ := sharing(&row, readBy)
 		i, found := requests[with]
 		if !found {
 			i, groups = len(groups), append(groups, nil)
@@ -400,9 +401,19 @@ func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 			r.postpone(ctx, group, func(Row) time.Time { return at })
 			continue
 		}
-		readings := r.readTogether(ctx, group)
-		r.each(ctx, KindOrder, r.postponeQuiet(ctx, group, at, readings), func(ctx context.Context, row *Row) (time.Time, error) {
-			return r.saw(ctx, row, at, readings[row.Reference])
+		readings, sights := r.readTogether(ctx, group), map[string]sight{}
+		var quiet, others []Row
+		for _, row := range group {
+			s := r.compared(ctx, &row, at, readings[row.Reference])
+			if sights[row.Reference] = s; s.quiet() {
+				quiet = append(quiet, row)
+			} else {
+				others = append(others, row)
+			}
+		}
+		r.postpone(ctx, quiet, func(row Row) time.Time { return sights[row.Reference].next.Due })
+		r.each(ctx, KindOrder, others, func(ctx context.Context, row *Row) (time.Time, error) {
+			return r.storeSight(ctx, row, sights[row.Reference])
 		})
 	}
 }

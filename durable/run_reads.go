@@ -14,24 +14,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// postponeQuiet stores when followed orders that have not changed are read next, and returns the others.
-func (r *run[Tx]) postponeQuiet(ctx context.Context, rows []Row, at time.Time, readings map[string]reading) (others []Row) {
-	if ctx.Err() != nil {
-		return rows // the caller ends their leases
-	}
-	due := map[string]time.Time{}
-	var quiet []Row
-	for _, row := range rows {
-		if next, is := r.quiet(&row, at, readings[row.Reference]); is {
-			due[row.Reference], quiet = next, append(quiet, row)
-		} else {
-			others = append(others, row)
-		}
-	}
-	r.postpone(ctx, quiet, func(row Row) time.Time { return due[row.Reference] })
-	return others
-}
-
 // pollTogether polls for several bookings at once. It stores the next poll of the bookings that were not
 // found, and returns the others: only a poll for a single booking shows whether the order is the
 // expected one.
@@ -63,20 +45,20 @@ type reading struct {
 
 // readTogether reads the orders of rows by reference. If a request is refused, readTogether divides
 // it, because one reference may spoil the answer.
-func (r *run[Tx]) readTogether(ctx context.Context, rows []Row) map[string]reading {
+func (e *Engine[Tx]) readTogether(ctx context.Context, rows []Row) map[string]reading {
 	var references []string
 	for _, row := range rows {
 		references = append(references, row.Reference)
 	}
-	found, err := r.ordersOf(ctx, references, r.readOptions(&rows[0]))
+	found, err := e.ordersOf(ctx, references, readOptions(&rows[0]))
 	if half := len(rows) / 2; half > 0 && isOfContent(err) {
-		readings := r.readTogether(ctx, rows[:half])
-		maps.Copy(readings, r.readTogether(ctx, rows[half:]))
+		readings := e.readTogether(ctx, rows[:half])
+		maps.Copy(readings, e.readTogether(ctx, rows[half:]))
 		return readings
 	}
 	if err != nil && ctx.Err() == nil {
-		r.log.WarnContext(ctx, "orders cannot be read", slog.String("kind", string(rows[0].Kind)),
-			slog.Int("orders", len(rows)), slog.String("error", err.Error()))
+		e.log.WarnContext(ctx, "orders cannot be read", slog.String("kind", string(rows[0].Kind)), slog.Int("orders", len(rows)),
+			slog.String("reference", references[0]), slog.String("error", err.Error()))
 	}
 	readings := map[string]reading{}
 	for _, reference := range references {
@@ -85,13 +67,14 @@ func (r *run[Tx]) readTogether(ctx context.Context, rows []Row) map[string]readi
 	return readings
 }
 
-func (r *run[Tx]) readOptions(row *Row) []hotelstays.CallOption {
+// readOptions returns the options of a request for rows like row. Nobody waits for the reads of followed orders.
+func readOptions(row *Row) []hotelstays.CallOption {
+	with, _ := sharing(row, time.Time{})
+	options := storedOptions{Market: with.market, UserRef: with.userRef, Priority: hotelstays.PriorityInteractive}
 	if row.Kind == KindOrder {
-		f, _ := read[followed](row)
-		return f.options()
+		options.Priority = hotelstays.PriorityBackground
 	}
-	b, _ := read[booking](row)
-	return append(b.options(), hotelstays.WithPriority(hotelstays.PriorityInteractive)) // as in a recovery
+	return options.append(nil)
 }
 
 // isOfContent reports whether an error is caused by what a request asks for: a refusal, or an

@@ -155,6 +155,19 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 				return []types.Order{o}, nil
 			}
 		}, work},
+		"another process may call a function that hangs": {durable.KindBooking, func(e *engine) {
+			e.lose()
+			e.step = polled(hotelstays.BookingFound, nil)
+			e.options.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error {
+				time.Sleep(time.Minute)
+				return nil
+			}
+		}, func(e *engine, _ *failingStore, row *durable.Row) error {
+			ctx, cancel := context.WithTimeout(e.t.Context(), time.Second)
+			defer cancel()
+			_, err := e.Work(ctx, row, 10)
+			return err
+		}},
 		"Run": {"", again, run},
 		"Run polls for two bookings": {"", func(e *engine) {
 			e.book = lostAnswer

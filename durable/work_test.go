@@ -41,7 +41,7 @@ func TestFailedReadNeverEndsACancellation(t *testing.T) {
 				due, err := e.work(durable.KindCancel)
 				require.NoError(t, err)
 				assert.Equal(t, tc.after, time.Until(due))
-				assert.Contains(t, e.log.String(), "the order of a cancellation cannot be read")
+				assert.Contains(t, e.log.String(), "orders cannot be read")
 				stored := e.row(durable.KindCancel, "ref-1")
 				ctx, cancel := context.WithCancel(t.Context())
 				e.orders = func(of []string) ([]types.Order, error) { cancel(); return tc.read(of) }
