@@ -11,8 +11,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// args are the arguments of a job. They are one JSON object: Reference and Account, which make a live job
-// unique among those of its kind, the encrypted Request of a booking, and the fields of the state.
+// args are the arguments of a job, which are one JSON object. Reference and Account make a live job unique among the
+// live jobs of its kind. Request is the encrypted request of a booking. The object also has the fields of the state.
 type args struct {
 	Reference string `json:"reference" river:"unique"`
 	Account   string `json:"account" river:"unique"`
@@ -21,23 +21,19 @@ type args struct {
 	state     []byte
 }
 
-// bookingJob, cancelJob and orderJob are the kinds for River's workers, which read the arguments themselves.
+// bookingJob, cancelJob and orderJob give River's workers their kinds. They are empty, because a worker reads the
+// arguments from the row of the job.
 type (
 	bookingJob struct{}
 	cancelJob  struct{}
 	orderJob   struct{}
 )
 
-// Kind is River's name for these jobs.
 func (bookingJob) Kind() string { return "hotelstays_booking" }
+func (cancelJob) Kind() string  { return "hotelstays_cancel" }
+func (orderJob) Kind() string   { return "hotelstays_order" }
 
-// Kind is River's name for these jobs.
-func (cancelJob) Kind() string { return "hotelstays_cancel" }
-
-// Kind is River's name for these jobs.
-func (orderJob) Kind() string { return "hotelstays_order" }
-
-// Kind is River's name for jobs of a kind.
+// Kind returns River's name of the kind.
 func (a args) Kind() string {
 	switch a.kind {
 	case durable.KindCancel:
@@ -48,13 +44,13 @@ func (a args) Kind() string {
 	return bookingJob{}.Kind()
 }
 
-type plainArgs args // has no methods
+type plainArgs args // has no MarshalJSON and no UnmarshalJSON
 
-// withoutNUL removes the escape of NUL, which jsonb cannot hold, from JSON, but not an escaped backslash
-// before the same letters.
+// withoutNUL removes the escape of NUL from JSON, because jsonb cannot hold NUL. It keeps an escaped backslash before
+// the same letters.
 var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, ``)
 
-// MarshalJSON returns the whole object.
+// MarshalJSON returns the fields of the state and the other arguments in one object.
 func (a args) MarshalJSON() ([]byte, error) {
 	fields := map[string]json.RawMessage{}
 	err := json.Unmarshal(a.state, &fields)
@@ -71,7 +67,7 @@ func (a args) MarshalJSON() ([]byte, error) {
 	return []byte(withoutNUL.Replace(string(text))), err
 }
 
-// UnmarshalJSON divides the object.
+// UnmarshalJSON divides the object into the state and the other arguments.
 func (a *args) UnmarshalJSON(text []byte) error {
 	fields := map[string]json.RawMessage{}
 	err := json.Unmarshal(text, &fields)
@@ -87,15 +83,15 @@ func (a *args) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// version identifies a state of a job, and the run that has it.
+// version identifies a state of a job, and the run that works on it.
 type version struct {
 	id      int64
 	running bool
-	taken   int64 // when a worker last took it, or kept it, in microseconds
+	taken   int64 // when a worker last took the job, or kept it, in microseconds since 1970
 	args    string
 }
 
-// rowOf returns a job as a row. If the job has ended, the engine finds out by its state whether it may be replaced.
+// rowOf returns a job as a row. If the job has ended, the engine decides by the state whether a new job may replace it.
 func rowOf(kind durable.Kind, job *rivertype.JobRow) *durable.Row {
 	v := version{id: job.ID, running: job.State == rivertype.JobStateRunning, args: string(job.EncodedArgs)}
 	if job.AttemptedAt != nil {

@@ -61,7 +61,7 @@ var olderJobs = []struct{ reference, kind, state, metadata, args string }{
 		"customerReferenceNo":"cancelled"}`},
 }
 
-// storeOlder stores a job in the form of an older version. River's key makes it unique.
+// storeOlder stores a job in the form of an older version, with River's unique_key.
 func (w *world) storeOlder(kind, state, metadata, text string) {
 	w.Helper()
 	w.exec(`INSERT INTO river_job (kind, state, metadata, args, scheduled_at, finalized_at, max_attempts, queue,
@@ -72,7 +72,7 @@ func (w *world) storeOlder(kind, state, metadata, text string) {
 		FROM (VALUES ($1, $2, $3::jsonb, $4::jsonb)) AS older (kind, state, metadata, args)`, "hotelstays_"+kind, state, metadata, text)
 }
 
-func TestJobsOfAnOlderVersionContinue(t *testing.T) {
+func TestWorkersContinueJobsOfAnOlderVersion(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	keys, err := keyring.New(w.cfg.Keys)
 	require.NoError(t, err)
@@ -135,10 +135,10 @@ func TestJobsOfAnOlderVersionContinue(t *testing.T) {
 	}
 	w.Eventually("the change of the order is delivered", func() bool { return changes("followed") == 1 })
 	assert.Zero(t, changes("unchanged"))
-	assert.Equal(t, 3, w.Ledger().Count(hotelstays.OpCancel), "for the jobs found and cancel waiting, and one by the test")
+	assert.Equal(t, 3, w.Ledger().Count(hotelstays.OpCancel), "the jobs found and cancel waiting, and the Cancel of the test")
 }
 
-// supplierNo returns the number that Cancel needs.
+// supplierNo returns the SupplierReferenceNo of an order, which Cancel needs.
 func (w *world) supplierNo(reference string) string {
 	w.Helper()
 	order, err := w.Clients[0].FindOrder(w.Context(), reference)
@@ -146,8 +146,9 @@ func (w *world) supplierNo(reference string) string {
 	return order.SupplierReferenceNo
 }
 
-// While a worker polls, an older process stores the result of its Book. The poll began before, so it proves nothing.
-func TestPollEndsNothingThatAnOlderProcessHasChanged(t *testing.T) {
+// While a worker polls, a process of an older version stores the end of its Book. The poll began before, so it proves
+// nothing.
+func TestPollEndsNoBookingThatAnOlderVersionHasChanged(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
@@ -157,15 +158,16 @@ func TestPollEndsNothingThatAnOlderProcessHasChanged(t *testing.T) {
 	assert.Equal(t, "pending", w.Row("ref-1").State)
 }
 
-// An older process may put a job into the queue of bookings, where a process without its function finds it.
-func TestProcessWithoutAFunctionLeavesItsJobsToOthers(t *testing.T) {
+// A process of an older version puts all jobs into the queue of bookings. There a process without OnCancel and OnOrder
+// finds them.
+func TestProcessWithoutAHandlerLeavesItsJobsToOthers(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
 	w.ConfirmOrder("ref-1")
 	require.NoError(t, w.CancelAlone("ref-1", nil))
 	w.exec(`UPDATE river_job SET queue = $1, state = 'available', scheduled_at = now() WHERE finalized_at IS NULL`, defaultQueue)
 	startWorkers(t, w.another(func(cfg *Options) { cfg.OnCancel, cfg.OnOrder = nil, nil }).Bookings, nil)
-	w.Eventually("both sleep", func() (asleep bool) {
+	w.Eventually("both jobs sleep", func() (asleep bool) {
 		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT count(*) = 2 FROM river_job
 			WHERE finalized_at IS NULL AND scheduled_at > now() AND attempt = 0 AND errors IS NULL`).Scan(&asleep))
 		return asleep
@@ -194,14 +196,14 @@ func TestFieldsOfANewerVersionAreKept(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, newer())
 }
 
-// A person may retry the completed job of a booking in River's UI. The booking is then open again.
-func TestJobRetriedByAPersonIsOpenAgain(t *testing.T) {
+// A person may retry the completed job of a booking in River UI. The booking is then open again.
+func TestRetryInRiversPageReopensABooking(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	stop := w.World.Work()
 	w.HasState("ref-1", durable.EndingAbsent, time.Minute)
 	stop()
-	w.BookElsewhere("ref-1") // the order is made late
+	w.BookElsewhere("ref-1") // the order appears late
 	w.exec(`UPDATE river_job SET state = 'available', scheduled_at = now(), finalized_at = NULL`)
 	w.World.Work()
 	w.HasState("ref-1", durable.EndingFound, 0)

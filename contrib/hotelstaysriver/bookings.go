@@ -31,22 +31,22 @@ const (
 
 // Options are the settings of Bookings. New copies them.
 type Options struct {
-	// Options are the options of every store. PollInterval has no effect: FetchPollInterval of River's
-	// Config has the same meaning. MaxWorkers are divided among the queues, but each queue has at
-	// least two.
+	// Options are the options that all stores have. PollInterval has no effect: FetchPollInterval of River's
+	// Config has the same meaning. MaxWorkers is divided among the queues, but each queue has at
+	// least two workers.
 	//
 	// PostgreSQL ends a transaction of OnOutcome, OnCancel or OnOrder that is idle for a minute. In a
-	// worker, they may return river.JobCancel and river.JobSnooze, as any job may. JobCancel abandons
+	// worker, these functions may return river.JobCancel and river.JobSnooze, as any job may. JobCancel abandons
 	// the booking.
 	durable.Options[pgx.Tx]
 	// Pool connects to the database with River's tables. Required.
 	Pool *pgxpool.Pool
 	// Queue is the River queue of bookings. Default: "hotelstays_bookings". Cancellations and followed
-	// orders have queues of their own, whose names begin with Queue and end with "_cancel" and "_order", so
-	// that no kind of job waits behind another. Without Clients, give each account its own queues, because only
+	// orders have their own queues, whose names are Queue with "_cancel" or "_order" at the end. So no kind of job
+	// waits behind another kind. Without Clients, give each account its own Queue, because only
 	// the account that booked can poll for an order.
 	Queue string
-	// Schema is where River's tables are. Default: the connection's search_path.
+	// Schema is the schema of River's tables. By default the connection's search_path decides.
 	Schema string
 	// Hooks, Middleware and Plugins of River run when jobs are inserted. Pass the same values as in
 	// your River client's Config, so that BeginTx inserts jobs as that client does. They may add to
@@ -97,7 +97,7 @@ func New(cfg Options) (*Bookings, error) {
 
 // Configure adds the workers and the queues to the configuration of a River client. Call it
 // before river.NewClient, in every process that works on bookings. One process is enough.
-// With two, work goes on when one of them ends.
+// With two processes, the work continues if one of them ends.
 //
 // If RescueStuckJobsAfter is not set, Configure sets it to 2 minutes, or to a minute more than
 // JobTimeout if that is longer. After that time the job of a dead process goes to another process.
@@ -108,7 +108,7 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 			cfg.Schema, b.cfg.Schema)
 	}
 	queues := b.queues()
-	most := func(kind durable.Kind) int { return queues[b.store.queueOf(kind)].MaxWorkers }
+	maxJobs := func(kind durable.Kind) int { return queues[b.store.queueOf(kind)].MaxWorkers }
 	for name := range queues {
 		if _, taken := cfg.Queues[name]; taken {
 			return fmt.Errorf("hotelstaysriver: the River client has a queue %q already; set another Options.Queue", name)
@@ -122,11 +122,11 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 		cfg.Workers = river.NewWorkers()
 	}
 	if err := cmp.Or(
-		river.AddWorkerSafely(cfg.Workers, &worker[bookingJob]{b: b, kind: durable.KindBooking, most: most(durable.KindBooking)}),
-		river.AddWorkerSafely(cfg.Workers, &worker[cancelJob]{b: b, kind: durable.KindCancel, most: most(durable.KindCancel),
-			others: b.cfg.OnCancel == nil}),
-		river.AddWorkerSafely(cfg.Workers, &worker[orderJob]{b: b, kind: durable.KindOrder, most: most(durable.KindOrder),
-			others: b.cfg.OnOrder == nil})); err != nil {
+		river.AddWorkerSafely(cfg.Workers, &worker[bookingJob]{b: b, kind: durable.KindBooking, maxJobs: maxJobs(durable.KindBooking)}),
+		river.AddWorkerSafely(cfg.Workers, &worker[cancelJob]{b: b, kind: durable.KindCancel, maxJobs: maxJobs(durable.KindCancel),
+			noHandler: b.cfg.OnCancel == nil}),
+		river.AddWorkerSafely(cfg.Workers, &worker[orderJob]{b: b, kind: durable.KindOrder, maxJobs: maxJobs(durable.KindOrder),
+			noHandler: b.cfg.OnOrder == nil})); err != nil {
 		return fmt.Errorf("hotelstaysriver: %w", err)
 	}
 	if cfg.Queues == nil {

@@ -100,10 +100,10 @@ func TestConfigureDividesTheWorkersAmongTheQueues(t *testing.T) {
 		}
 		assert.Len(t, cfg.Queues, 3)
 		assert.Equal(t, want.total, total)
-		assert.Equal(t, want.least, least, "a hanging function blocks one worker")
+		assert.Equal(t, want.least, least, "a queue needs a second worker, because a hanging function blocks one")
 	}
 
-	for after, cfg := range map[time.Duration]river.Config{ // settings of the caller are kept
+	for after, cfg := range map[time.Duration]river.Config{ // Configure keeps the settings of the caller
 		time.Hour: {RescueStuckJobsAfter: time.Hour}, time.Hour + time.Minute: {JobTimeout: time.Hour},
 	} {
 		require.NoError(t, b.Configure(&cfg))
@@ -152,7 +152,7 @@ func TestNothingIsSentWithoutTheDatabase(t *testing.T) {
 	assert.ErrorContains(t, b.Wake(t.Context(), "ref-1"), `reference "ref-1"`)
 }
 
-// A job shows what QueryOrders needs, and nothing else.
+// A job shows only the values that QueryOrders needs.
 func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
 	engine, err := durable.NewEngine(memstore.New(), durable.Options[*memstore.Tx]{Client: b.cfg.Client, Keys: testKeys,
@@ -202,9 +202,9 @@ func TestTimeoutOfASendingJobIsLongerThanBook(t *testing.T) {
 	assert.LessOrEqual(t, timeout(), workTimeout)
 }
 
-// River discards a job after its last attempt, whether it failed or its process died. So failures use up only some
-// attempts, and the others remain for dead processes.
-func TestFailuresLeaveAttempts(t *testing.T) {
+// River discards a job after its last attempt, whether the job failed or its process died. So failures use up only some
+// attempts, and the other attempts remain for dead processes.
+func TestFailuresLeaveAttemptsForDeadProcesses(t *testing.T) {
 	b := unconnected(t)
 	for attempt, counted := range map[int]bool{1: true, countedFailures - 1: true, countedFailures: false, 30000: false} {
 		// A job of another account fails without a database.
@@ -216,7 +216,7 @@ func TestFailuresLeaveAttempts(t *testing.T) {
 		assert.Equal(t, !counted, errors.As(err, new(*river.JobSnoozeError)), "attempt %d: %v", attempt, err)
 	}
 	given := errors.New("given up")
-	for _, asked := range []error{river.JobSnooze(time.Hour), river.JobCancel(given)} { // by OnOutcome
+	for _, asked := range []error{river.JobSnooze(time.Hour), river.JobCancel(given)} { // OnOutcome may return these
 		assert.Equal(t, asked, b.failed(t.Context(), &rivertype.JobRow{Attempt: countedFailures}, &durable.Row{}, asked))
 	}
 }

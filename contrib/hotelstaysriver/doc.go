@@ -1,5 +1,5 @@
 // Package hotelstaysriver makes bookings durable: a job of River in PostgreSQL finds out how a Book
-// ended, even if the process that sent it dies.
+// ended, even if the process that sent Book dies.
 //
 //	bookings, err := hotelstaysriver.New(hotelstaysriver.Options{Pool: pool,
 //		Options: durable.Options[pgx.Tx]{Client: client, Keys: keys, OnOutcome: store}})
@@ -35,14 +35,14 @@
 // A poll that fails is part of the recovery, not a failure of the job. If OnOutcome or the database
 // fails, the job fails: River records the error, calls its ErrorHandler, and tries again after 1 s,
 // 2 s, 4 s and so on up to 5 min. The job is never discarded, because failures beyond the first
-// thousand do not use up attempts. They go only to the Logger.
+// thousand do not use up attempts. Those failures go only to the Logger.
 //
 // River stores the text of an error: keep guests' data out of the errors of OnOutcome. A panic is
 // stored as its type, because its text may quote a request. Its stack goes to the Logger.
 //
 // One thing discards jobs: a River client of the schema that is elected leader and does not know
 // these kinds of jobs. Call Bookings.Configure for every River client of the schema, or set
-// LeaderElectionDisabled in the others.
+// LeaderElectionDisabled in the other clients.
 //
 // # Clocks
 //

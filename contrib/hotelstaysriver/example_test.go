@@ -26,7 +26,7 @@ func store(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 	switch {
 	case o.Err != nil: // refused, or not the expected order
 		problem = o.Err.Error()
-	case !o.Changes.Within(hotelstays.Tolerance{}): // it is booked, but not as agreed: dearer, for example
+	case !o.Changes.Within(hotelstays.Tolerance{}): // the order differs from the offer, for example in its price
 		problem = o.Changes.String()
 	}
 	_, err := tx.Exec(ctx, `UPDATE bookings SET state = $2, order_no = $3, problem = $4, session_id = $5 WHERE reference = $1`,
@@ -34,7 +34,7 @@ func store(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 	return err
 }
 
-// A process that books and works on recoveries.
+// A process books a stay, and its workers finish the bookings of dead processes.
 func Example() {
 	run := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool, key types.Secret, req *hotelstays.BookRequest) error {
 		bookings, err := hotelstaysriver.New(hotelstaysriver.Options{Pool: pool, Options: durable.Options[pgx.Tx]{
@@ -59,7 +59,7 @@ func Example() {
 
 		// The row and the job are committed together, before anything is sent.
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if err := bookings.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
+			if err := bookings.BeginTx(ctx, tx, req); err != nil { // first, because OnOutcome locks in the same order
 				return err
 			}
 			_, err := tx.Exec(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo)
@@ -87,8 +87,8 @@ func Example() {
 	_ = run
 }
 
-// An absent booking is tried once more, if the offer is still there at the same price. A loop
-// of the caller takes the rows that store has marked as absent.
+// A booking that ended as absent is booked once more, if the offer still exists at the same price. A loop of the
+// caller reads the rows that the function store has marked as absent.
 func Example_bookingAgain() {
 	again := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool,
 		bookings *hotelstaysriver.Bookings, req *hotelstays.BookRequest) error {
@@ -99,7 +99,7 @@ func Example_bookingAgain() {
 		if !offer.Available() || !hotelstays.CompareOffer(req.Expect, offer.RoomRatePkg).Within(hotelstays.Tolerance{}) {
 			return errors.New("the offer is gone or has changed: ask the traveller")
 		}
-		// The same reference, a new round. The row lets only one loop do it.
+		// The booking begins again under the same reference. The UPDATE succeeds in only one loop.
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', again = true
 				WHERE reference = $1 AND state = 'absent' AND problem = '' AND NOT again`, req.CustomerReferenceNo)
@@ -117,8 +117,7 @@ func Example_bookingAgain() {
 	_ = again
 }
 
-// A webhook wakes the recovery: the order is found within a second, not at the next scheduled
-// poll.
+// A webhook makes a worker poll: the order is found within a second, instead of at the next scheduled poll.
 func ExampleBookings_Wake() {
 	handler := func(bookings *hotelstaysriver.Bookings, signingSecret types.Secret) (http.Handler, error) {
 		return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}},

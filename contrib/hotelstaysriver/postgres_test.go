@@ -39,7 +39,7 @@ import (
 
 var databaseURL = os.Getenv("HOTELSTAYS_POSTGRES_URL")
 
-// crash restarts PostgreSQL as after a crash.
+// crash makes PostgreSQL crash and restart.
 var crash = chaostest.ShellCrash("HOTELSTAYS_POSTGRES_RESTART")
 
 func TestMain(m *testing.M) {
@@ -50,13 +50,13 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // most of the time the tests wait for River
+	_ = flag.Set("test.parallel", "8") // most of the time a test waits for River
 	goleak.VerifyTestMain(m)
 }
 
 const patience = bookingstest.Patience
 
-// newSchema creates a schema with River's tables and the caller's, for one test.
+// newSchema creates a schema with River's tables and the caller's table, for one test.
 func newSchema(t *testing.T) (schema string, pool *pgxpool.Pool) {
 	t.Helper()
 	schema = "t" + fmt.Sprint(time.Now().UnixNano())
@@ -89,7 +89,7 @@ func openPool(ctx context.Context, schema string, settings map[string]string) (*
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
-// caller does what a caller of the package does with its own table.
+// caller returns the functions with which bookingstest uses the caller's own table.
 func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 	return bookingstest.Database[pgx.Tx]{
 		InTx: func(ctx context.Context, f func(pgx.Tx) error) error { return pgx.BeginFunc(ctx, pool, f) },
@@ -106,7 +106,7 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 	}
 }
 
-// newFleet starts processes in a database of their own.
+// newFleet returns a fleet whose processes share a new schema.
 func newFleet(t *testing.T, change func(*Options)) (fleet bookingstest.Fleet[pgx.Tx], pool *pgxpool.Pool) {
 	t.Helper()
 	schema, pool := newSchema(t)
@@ -143,7 +143,7 @@ func readJob(t *testing.T, pool *pgxpool.Pool, kind durable.Kind, reference stri
 	return due.UTC()
 }
 
-func TestBookingsKeepThePromises(t *testing.T) {
+func TestRiverKeepsThePromisesOfBookings(t *testing.T) {
 	start := func(t *testing.T) bookingstest.Fleet[pgx.Tx] {
 		fleet, _ := newFleet(t, nil)
 		return fleet
@@ -159,14 +159,14 @@ type world struct {
 	pool *pgxpool.Pool
 }
 
-// newWorld starts a process. Its test runs in parallel from here on.
+// newWorld starts a process. From here on the test runs in parallel with other tests.
 func newWorld(t *testing.T, change func(*Options), config ...hotelstaystest.Config) *world {
 	t.Helper()
 	t.Parallel()
 	return newLonelyWorld(t, change, config...)
 }
 
-// newLonelyWorld starts a process of a test beside which no other test may run.
+// newLonelyWorld is like newWorld, but no other test runs at the same time.
 func newLonelyWorld(t *testing.T, change func(*Options), config ...hotelstaystest.Config) *world {
 	t.Helper()
 	fleet, pool := newFleet(t, change)
@@ -267,7 +267,6 @@ func (w *world) frozen(reference string) (thaw func()) {
 	}
 }
 
-// exec executes a statement.
 func (w *world) exec(statement string, args ...any) {
 	w.Helper()
 	_, err := w.pool.Exec(w.Context(), statement, args...)
@@ -294,7 +293,7 @@ func startWorkers(t testing.TB, b *Bookings, change func(*river.Config)) (stop f
 	return stop
 }
 
-// passTime moves the times of sleeping jobs that meet a condition.
+// passTime moves back the times of the jobs that meet a condition and that no worker runs.
 func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, condition string) error {
 	_, err := pool.Exec(ctx, `UPDATE river_job SET
 			scheduled_at = scheduled_at - $1::interval,
@@ -311,29 +310,29 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 	return err
 }
 
-// taken is a job that a worker has fetched.
-type taken struct {
+// fetchedJob is a job that a worker has fetched.
+type fetchedJob struct {
 	*rivertype.JobRow
 	kind durable.Kind
 }
 
 // fetch takes the live job of a reference for a worker, as River does.
-func fetch(w *world, kind durable.Kind, reference string) taken {
+func fetch(w *world, kind durable.Kind, reference string) fetchedJob {
 	w.Helper()
 	job := &rivertype.JobRow{Attempt: 1}
 	require.NoError(w, w.pool.QueryRow(w.Context(), `UPDATE river_job SET state = 'running', attempted_at = now()
 		WHERE args ->> 'reference' = $1 AND kind = $2 AND finalized_at IS NULL
 		RETURNING id, kind, state::text, scheduled_at, attempted_at, args`, reference, args{kind: kind}.Kind()).
 		Scan(&job.ID, &job.Kind, &job.State, &job.ScheduledAt, &job.AttemptedAt, &job.EncodedArgs))
-	return taken{job, kind}
+	return fetchedJob{job, kind}
 }
 
 // run works on a job.
-func (w *world) run(ctx context.Context, job taken) error {
+func (w *world) run(ctx context.Context, job fetchedJob) error {
 	return (&worker[bookingJob]{b: w.Bookings, kind: job.kind}).Work(ctx, &river.Job[bookingJob]{JobRow: job.JobRow})
 }
 
-// assertStale asserts that a run stores nothing after it has lost its job.
+// assertStale asserts that a run stores nothing after another run has fetched its job.
 func assertStale(w *world, kind durable.Kind, reference string) {
 	w.Helper()
 	frozen, now := fetch(w, kind, reference), fetch(w, kind, reference)
@@ -359,7 +358,7 @@ func (w *world) job(reference string) (j job) {
 	return j
 }
 
-// asleep reports whether the only job is not due.
+// asleep reports whether the only job is not due yet.
 func (w *world) asleep() (asleep bool) {
 	w.Helper()
 	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT scheduled_at > now() FROM river_job`).Scan(&asleep))
@@ -375,7 +374,7 @@ type enginePlan struct {
 	bookingstest.Plan
 }
 
-// work lets River work until ctx ends.
+// work runs River's workers until ctx ends.
 func work(ctx context.Context, bookings *Bookings) error {
 	cfg := &river.Config{Schema: bookings.cfg.Schema, TestOnly: true,
 		FetchPollInterval: 100 * time.Millisecond, FetchCooldown: 50 * time.Millisecond}
@@ -421,8 +420,8 @@ func engine(plan enginePlan) error {
 // of faults and kills.
 func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	seed := chaostest.Seed()
-	// No booking may make progress for a lease. So a lease is longer than a recovery, and longer than the 14 s after
-	// which hurry replaces a dead leader. The first frozen process sleeps for one and a half leases.
+	// Survive fails if no booking ends within a lease. So a lease is longer than a recovery, and longer than the 14 s
+	// after which hurry replaces a dead leader. The first frozen process sleeps for one and a half leases.
 	bookings, accounts, lease := 200, 3, 30*time.Second
 	if testing.Short() {
 		bookings, lease = 40, 25*time.Second
@@ -434,7 +433,7 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	config := *chaostest.Config(seed)
 	config.Accounts = bookingstest.Accounts(accounts)
 	config.ConfirmAfter = 3 * time.Minute / chaostest.Speed
-	config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
+	config.RateLimits = map[hotelstays.Operation]int{} // the documented rate limits
 	w := newLonelyWorld(t, nil, config)
 	plan := enginePlan{w.cfg.Schema, w.Plan}
 	w.Survive(chaostest.Fleet{
@@ -449,16 +448,16 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	w.checkJobs()
 }
 
-// hurry lets time pass, except for jobs whose Book or Cancel may be under way. It wakes bookings, as webhooks do.
-// Errors do not matter, because the database may be restarting. hurry skips locked rows, because a frozen process may
-// hold the lock.
+// hurry moves the times of jobs back, except of jobs whose Book or Cancel may be in progress. It wakes bookings, as
+// webhooks do. It ignores errors, because the database may be restarting. It skips locked rows, because a frozen
+// process may hold the lock.
 func (w *world) hurry(ctx context.Context, d time.Duration, bookings int) {
 	_ = passTime(ctx, w.pool, d, `id IN (SELECT id FROM river_job WHERE args #> '{recovery,endedAt}' IS NOT NULL OR args ? 'since'
 		OR args ? 'begun' AND coalesce((args ->> 'sendBy')::timestamptz, now()) <= now() FOR UPDATE SKIP LOCKED)`)
 	_, _ = w.pool.Exec(ctx, `UPDATE river_job SET attempted_at = attempted_at - $2::interval WHERE id IN (SELECT id FROM river_job
 		WHERE state = 'running' AND attempted_at BETWEEN now() - $2::interval AND now() - $1::interval FOR UPDATE SKIP LOCKED)`,
 		chaosStuck, defaultRescueAfter)
-	if rand.IntN(5) == 0 { // a new leader rescues jobs at once, an old leader every 30 seconds
+	if rand.IntN(5) == 0 { // a new leader rescues jobs immediately, an old leader every 30 seconds
 		_ = w.store.river.Notify().RequestResign(ctx)
 	}
 	// A leader renews its term of 15 s every 5 s. This makes the term of a dead leader end sooner.

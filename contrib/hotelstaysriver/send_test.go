@@ -74,7 +74,7 @@ func (i *insertions) InsertMany(ctx context.Context, _ []*rivertype.JobInsertPar
 	return insert(ctx)
 }
 
-func TestExtensionsOfRiverRun(t *testing.T) {
+func TestRiverCallsHooksMiddlewareAndPlugins(t *testing.T) {
 	hook, middleware, plugin := &insertions{}, &insertions{}, &insertions{}
 	w := newWorld(t, func(cfg *Options) {
 		cfg.Schema = "" // the schema is in the search_path
@@ -108,7 +108,7 @@ func TestCrashLosesNoMark(t *testing.T) {
 			}))
 		},
 	} {
-		t.Run("in "+in, func(t *testing.T) {
+		t.Run("the mark of "+in, func(t *testing.T) {
 			w := newLonelyWorld(t, nil)
 			mark(w, w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off" }))
 			require.NoError(t, crash(t.Context()))
@@ -127,13 +127,13 @@ func TestBookingOfADeadProcessIsPolledAfterBookTimeout(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Minute })
 	w.marked("ref-1")
 	assert.Empty(t, w.job("ref-1").Args.Request, "the request is erased when it is sent")
-	w.BookElsewhere("ref-1") // the process dies before the answer
+	w.BookElsewhere("ref-1") // the process dies after the order is made, and before the answer
 
 	w.Work()
 	_, err := w.Engine.Send(t.Context(), "ref-1")
 	require.ErrorIs(t, err, durable.ErrAlreadyStarted, "a booking is sent once")
 	w.Fleet.Pass(50 * time.Second)
-	assert.True(t, w.asleep(), "Book may still be under way")
+	assert.True(t, w.asleep(), "Book may still be in progress")
 	w.Fleet.Pass(15 * time.Second)
 	w.HasState("ref-1", durable.EndingFound, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
@@ -246,8 +246,8 @@ func TestTwoRunsDeliverAnOrderOnce(t *testing.T) {
 	assert.Equal(t, "completed", w.job("ref-1").State)
 }
 
-// A hanging OnOutcome blocks one worker of its process, and no worker to which River gives the job next. It keeps its
-// job locked, which blocks River's rescuer, until PostgreSQL ends the transaction. Then another process stores the
+// A hanging OnOutcome blocks one worker of its process, and no worker to which River gives the job next. Its job stays
+// locked, which blocks River's rescuer, until PostgreSQL ends the transaction. Then another process stores the
 // outcome.
 func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 	hung, release := make(chan struct{}, 1), make(chan struct{})
@@ -274,7 +274,7 @@ func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 		_, err := w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()`)
 		cancel()
 		require.NoError(t, err)
-		w.Eventually("another worker has given the job back", w.asleep)
+		w.Eventually("another worker has released the job", w.asleep)
 	}
 	w.SendUnknown("ref-2", bookingstest.BookMade)
 	w.HasState("ref-2", durable.EndingFound, time.Minute)

@@ -4,7 +4,7 @@
 // booking also makes progress between runs, and Send can complete its job.
 //
 // JSON is passed as a string with its type in the SQL, so that every query mode of pgx can
-// encode it, also those for PgBouncer.
+// encode it, also the modes for PgBouncer.
 
 package hotelstaysriver
 
@@ -28,7 +28,7 @@ import (
 // store is a durable.Store.
 type store struct {
 	pool             *pgxpool.Pool
-	river            *river.Client[pgx.Tx] // only inserts
+	river            *river.Client[pgx.Tx] // it only inserts jobs
 	queue            string
 	table, stateType string
 	idle             time.Duration // the longest time that a transaction may be idle
@@ -48,7 +48,7 @@ var liveStates = []rivertype.JobState{
 	rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }
 
-// queueOf returns the queue of a kind. An older version has put all kinds into the queue of bookings.
+// queueOf returns the queue of a kind. An older version put all kinds into the queue of bookings.
 func (s *store) queueOf(kind durable.Kind) string {
 	switch kind {
 	case durable.KindCancel:
@@ -73,19 +73,19 @@ func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx
 	})
 }
 
-// Insert inserts a job. It does not lock the reference's latest job, which has ended: a transaction that has
-// locked that job may wait for the new one.
+// Insert inserts a job. It does not lock the reference's previous job, which has ended, because a transaction that has
+// locked the previous job may be waiting for the new job.
 func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before *durable.Row, err error) {
 	if err := check(tx, row.Reference); err != nil {
 		return nil, err
 	}
 	opts := &river.InsertOpts{
-		MaxAttempts: math.MaxInt16, // River discards a job after its last attempt; snoozeFailure saves attempts
+		MaxAttempts: math.MaxInt16, // River discards a job after its last attempt; Bookings.failed saves attempts
 		Queue:       s.queueOf(row.Kind),
 		Priority:    lastPriority,
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
 	}
-	if row.Due.After(time.Now()) { // such a job waits for River's scheduler, which runs every five seconds
+	if row.Due.After(time.Now()) { // River's scheduler, which runs every five seconds, starts such a job
 		opts.ScheduledAt = row.Due
 	}
 	inserted, err := s.river.InsertTx(ctx, tx, s.args(row), opts)
@@ -153,7 +153,7 @@ type querier interface {
 const endingOf = `CASE WHEN kind = 'hotelstays_booking' AND finalized_at IS NOT NULL AND metadata ? 'hotelstays_ending'
 	THEN jsonb_build_object('ending', metadata -> 'hotelstays_ending') ELSE '{}' END`
 
-// find returns jobs of a kind. The condition may use $2 and so on.
+// find returns jobs of a kind. In the condition, $2 is the first of params.
 func (s *store) find(ctx context.Context, q querier, kind durable.Kind, condition string, params ...any) ([]durable.Row, error) {
 	rows, err := q.Query(ctx, `SELECT id, state::text, attempted_at, scheduled_at, finalized_at, args || `+endingOf+`,
 		args ->> 'account', args ->> 'reference' FROM `+s.table+` WHERE kind = $1 AND `+condition,
@@ -176,7 +176,7 @@ func (s *store) find(ctx context.Context, q querier, kind durable.Kind, conditio
 }
 
 // latest returns the live job of a reference, or the last job if there is no live job. It ignores the job with
-// the id except. lock ends the statement.
+// the id except. lock is the end of the statement, such as FOR UPDATE.
 func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int64, lock string) (*durable.Row, error) {
 	wanted, err := json.Marshal(map[string]string{"account": id.Account, "reference": id.Reference})
 	if err != nil {
@@ -190,7 +190,6 @@ func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int
 	return &rows[0], nil
 }
 
-// List returns live jobs.
 func (s *store) List(ctx context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
 	const account, reference = `(args ->> 'account') COLLATE "C"`, `(args ->> 'reference') COLLATE "C"`
 	return s.find(ctx, s.pool, after.Kind, `finalized_at IS NULL AND ($4 OR args ->> 'account' = $2)
@@ -198,8 +197,9 @@ func (s *store) List(ctx context.Context, after durable.ID, all bool, limit int)
 		ORDER BY `+account+`, `+reference+` LIMIT `+fmt.Sprint(limit), after.Account, after.Reference, all)
 }
 
-// Save stores a row in its job. If nobody runs a live job, it becomes available when it is due. A cancelled job
-// becomes live again. River's rescuer leaves a running job to its worker for longer.
+// Save stores a row in its job. If no worker runs the job of an open row, the job becomes available when it is due,
+// even if it was cancelled before. If a worker runs the job, Save changes attempted_at, so that River's rescuer leaves
+// the job to this worker for longer.
 func (s *store) Save(ctx context.Context, tx pgx.Tx, row *durable.Row) error {
 	text, err := json.Marshal(s.args(row))
 	if err != nil {
@@ -227,8 +227,8 @@ func (s *store) Save(ctx context.Context, tx pgx.Tx, row *durable.Row) error {
 // lastPriority is River's lowest priority. New jobs have it until takeTurns changes it.
 const lastPriority = 4
 
-// takeTurns lets accounts take turns in the due jobs of a kind: by River's priorities the first job of each account
-// goes before the second job of any account, and so on.
+// takeTurns sets River's priorities of the due jobs of a kind, so that accounts take turns: the first job of each
+// account goes before the second job of any account, and so on.
 //
 // It skips locked jobs, because a frozen process may hold the lock.
 func (s *store) takeTurns(ctx context.Context, kind durable.Kind) error {
@@ -243,7 +243,7 @@ func (s *store) takeTurns(ctx context.Context, kind durable.Kind) error {
 	return err
 }
 
-// Failed returns the error of a call.
+// Failed adds the names of the package and the call to an error.
 func (s *store) Failed(call string, err error) error {
 	return fmt.Errorf("hotelstaysriver: %s: %w", call, err)
 }

@@ -21,10 +21,10 @@ const (
 	countedFailures = 1000
 	// maxFailurePause is the longest pause after a failure.
 	maxFailurePause = 5 * time.Minute
-	// A job sleeps for movedPause if it has changed or another run has taken it, and for othersPause if only other
-	// processes have the function for it.
-	movedPause  = time.Second
-	othersPause = 15 * time.Second
+	// A job sleeps for movedPause if it has changed or another run has taken it, and for noHandlerPause if this
+	// process has no OnCancel or OnOrder for it.
+	movedPause     = time.Second
+	noHandlerPause = 15 * time.Second
 	// If a job begins later than this, the queue is long and accounts must take turns. turnsPause is the pause between
 	// two calls of takeTurns.
 	late       = 3 * time.Second
@@ -34,16 +34,16 @@ const (
 // worker works on the jobs of a kind.
 type worker[A river.JobArgs] struct {
 	river.WorkerDefaults[A]
-	b      *Bookings
-	kind   durable.Kind
-	others bool // only other processes have the function for this kind
-	most   int  // how many jobs of the kind run at once in this process
+	b         *Bookings
+	kind      durable.Kind
+	noHandler bool // the process has no OnCancel or OnOrder for the kind
+	maxJobs   int  // the maximum number of jobs of the kind that run at the same time in this process
 
-	turns     sync.Mutex
+	turns     sync.Mutex // held during a call of takeTurns
 	nextTurns time.Time
 }
 
-// Timeout bounds a step, including the caller's function. River does not rescue a job earlier.
+// Timeout bounds a step, including the caller's function. River does not rescue a job before its timeout.
 func (w *worker[A]) Timeout(job *river.Job[A]) time.Duration {
 	row := rowOf(w.kind, job.JobRow)
 	return w.b.Engine.Timeout(row)
@@ -61,16 +61,16 @@ func (w *worker[A]) NextRetry(job *river.Job[A]) time.Time {
 // Work does a step. It returns nil only if the job is completed in the database, and never lets River
 // use up the job's attempts.
 func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
-	if w.others {
-		return river.JobSnooze(othersPause)
+	if w.noHandler {
+		return river.JobSnooze(noHandlerPause)
 	}
 	row := rowOf(w.kind, job.JobRow)
 	if row.Unreadable == nil && w.b.cfg.Clients == nil && row.Account != w.b.cfg.Client.Account() {
 		return w.b.failed(ctx, job.JobRow, row,
-			errors.New("hotelstaysriver: the job belongs to another account or environment; use one Options.Queue for each"))
+			errors.New("hotelstaysriver: the job belongs to another account or environment; use one Options.Queue for each account"))
 	}
 	w.takeTurns(ctx, job.JobRow)
-	due, err := w.b.Work(ctx, row, w.most)
+	due, err := w.b.Work(ctx, row, w.maxJobs)
 	switch {
 	case err == nil && due.IsZero():
 		return nil
@@ -82,8 +82,8 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 	return w.b.failed(ctx, job.JobRow, row, err)
 }
 
-// takeTurns lets accounts take turns while jobs begin late. Without it, River starts the job that was due
-// first.
+// takeTurns makes the jobs of accounts take turns while jobs begin late. Otherwise River starts the job that has been
+// due for longest.
 func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 	now := time.Now()
 	if w.b.cfg.Clients == nil || now.Before(job.ScheduledAt.Add(late)) || !w.turns.TryLock() {
@@ -100,7 +100,7 @@ func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 	w.nextTurns = time.Now().Add(turnsPause)
 }
 
-// failed returns err, or a pause instead, which costs no attempt.
+// failed returns err. After many failures of the job it logs err, and returns a pause, which costs no attempt.
 func (b *Bookings) failed(ctx context.Context, job *rivertype.JobRow, row *durable.Row, err error) error {
 	var snooze *river.JobSnoozeError
 	var cancel *river.JobCancelError

@@ -25,7 +25,7 @@ import (
 )
 
 // A worker takes a booking just before the caller's Send marks it.
-func TestWorkerDoesNotSendAfterSend(t *testing.T) {
+func TestWorkerDoesNotSendABookingThatSendHasMarked(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Begin("ref-1")
 	late := fetch(w, durable.KindBooking, "ref-1")
@@ -36,8 +36,8 @@ func TestWorkerDoesNotSendAfterSend(t *testing.T) {
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
-// The job fails in a process that cannot work on it, and waits for another process.
-func TestWorkerLeavesTheJobToAnother(t *testing.T) {
+// The job fails in a process that lacks its key or its account. Then another process works on it.
+func TestProcessLeavesAJobThatItCannotReadToOthers(t *testing.T) {
 	accounts := []hotelstaystest.Account{{AppKey: "key-1", AppSecret: "secret-1"}, {AppKey: "key-2", AppSecret: "secret-2"}}
 	stranger := func(w *world, cfg *Options) {
 		var err error
@@ -54,7 +54,7 @@ func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 			w.SendUnknown("ref-1", bookingstest.BookMade)
 			stranger(w, cfg)
 		},
-		"the process has another account than a cancellation": func(w *world, cfg *Options) {
+		"the process has another account than the cancellation": func(w *world, cfg *Options) {
 			w.Booked("ref-1")
 			require.NoError(t, w.CancelAlone("ref-1", nil))
 			stranger(w, cfg)
@@ -69,13 +69,13 @@ func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 			stop()
 			w.Work()
 			w.HasState("ref-1", durable.EndingFound, time.Minute)
-			w.Eventually("its job is done", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").State == "completed" })
+			w.Eventually("the job is completed", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").State == "completed" })
 			assert.Equal(t, len(w.Ledger().Cancellations()), w.Ledger().Count(hotelstays.OpCancel))
 		})
 	}
 }
 
-func TestPollWithoutAnOrderIsNoFailure(t *testing.T) {
+func TestPollWithoutAnOrderIsNoFailureOfTheJob(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.Inject(bookingstest.NoPoll)
@@ -92,8 +92,8 @@ func TestPollWithoutAnOrderIsNoFailure(t *testing.T) {
 	assert.Zero(t, j.Errors)
 }
 
-// A run that lost its job while it was frozen stores, delivers and logs nothing.
-func TestFrozenRunsDoNothing(t *testing.T) {
+// A run that was frozen while another run fetched its job stores, delivers and logs nothing.
+func TestStaleRunDoesNothing(t *testing.T) {
 	var log strings.Builder
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOrder, cfg.Logger = caller(cfg.Pool).StoreOrder, slog.New(slog.NewTextHandler(&log, nil))
@@ -111,11 +111,12 @@ func TestFrozenRunsDoNothing(t *testing.T) {
 
 // When Book ends while a worker polls, a schedule of polls begins. The poll began before, so it proves nothing.
 func TestPollDuringBookProvesNothing(t *testing.T) {
-	for name, ended := range map[string]time.Duration{"the last poll": 11 * time.Minute, "a poll": 2 * time.Minute, "a poll during Book": 0} {
+	for name, ended := range map[string]time.Duration{"the row has a Book that ended 11 minutes ago": 11 * time.Minute,
+		"the row has a Book that ended 2 minutes ago": 2 * time.Minute, "the row has a Book in progress": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: time.Hour})
 			thaw := w.frozen("ref-1")
-			if ended > 0 { // workers have polled since BookBy
+			if ended > 0 { // workers have polled since BookBy, and stored that time as the end of Book
 				w.change("ref-1", func(b bookingstest.Booking) bookingstest.Booking { b.Recovery = *w.ended("ref-1", ended); return b })
 			}
 			polled := fetch(w, durable.KindBooking, "ref-1")
@@ -130,9 +131,9 @@ func TestPollDuringBookProvesNothing(t *testing.T) {
 	}
 }
 
-// With River's own policy the ninth pause would be two hours. Every error of OnOutcome is a failure, even one that
-// matches ErrMoved.
-func TestFailedJobIsTriedAgainByNextRetry(t *testing.T) {
+// With River's own policy the ninth pause would be two hours. Every error of OnOutcome is a failure, even an error
+// that matches ErrMoved.
+func TestPauseAfterAFailureFollowsNextRetry(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error {
 			return fmt.Errorf("failed: %w", durable.ErrMoved)
@@ -154,7 +155,7 @@ func TestFailedJobIsTriedAgainByNextRetry(t *testing.T) {
 	assert.Less(t, pause, 10*time.Minute)
 }
 
-// rescue gives the job of a frozen worker to other workers, as after the time limit of its Cancel.
+// rescue gives the job of a frozen worker to other workers, as if the time limit of its Cancel had passed.
 func (w *world) rescue(kind string) {
 	w.Helper()
 	w.exec(`UPDATE river_job SET state = 'available', scheduled_at = now(), attempted_at = now() - interval '1 hour',
@@ -178,7 +179,7 @@ func TestFrozenCancelIsSentAndDeliveredOnce(t *testing.T) {
 	stop := startWorkers(t, w.World.Bookings.(*Bookings), nil)
 	require.NoError(t, w.CancelAlone("ref-1", nil))
 	answer.Wait()
-	assert.True(t, w.Fleet.Cancellation("ref-1").SendBy.After(time.Now()), "Cancel may be under way")
+	assert.True(t, w.Fleet.Cancellation("ref-1").SendBy.After(time.Now()), "Cancel may be in progress")
 	w.rescue(cancelJob{}.Kind())
 	startWorkers(t, other.Bookings, nil)
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
@@ -220,7 +221,7 @@ func TestUnsentCancellationMayBeginAgainAfterRiverCancelledItsJob(t *testing.T) 
 }
 
 // A watcher is woken only after OnOrder was called.
-func TestUnchangedOrderWakesNobody(t *testing.T) {
+func TestUnchangedOrderWakesNoWatcher(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
 	page, stop := w.Engine.Watch("ref-1")
@@ -240,7 +241,7 @@ func TestUnchangedOrderWakesNobody(t *testing.T) {
 }
 
 func TestListReadsAllPagesInOrder(t *testing.T) {
-	const listPage = 100 // of the engine
+	const listPage = 100 // the page size of the engine
 	w := newWorld(t, nil)
 	w.SendUnknown("polling", bookingstest.BookMade)
 	w.Inject(bookingstest.BookRefused)
@@ -348,7 +349,7 @@ func TestEveryQueryExecModeWorks(t *testing.T) {
 	}
 }
 
-func TestAlertQueriesFindWhatTheyPromise(t *testing.T) {
+func TestAlertQueriesFindJobsThatNeedAPerson(t *testing.T) {
 	w := newWorld(t, nil)
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -465,7 +466,7 @@ func TestLockFindsTheNextRound(t *testing.T) {
 	assert.Equal(t, "found", w.Row("ref-1").State)
 }
 
-// Turns put the first jobs of each account before the others, and change few jobs.
+// takeTurns puts the first jobs of each account before the other jobs, and changes few jobs.
 func TestFirstJobsOfAllAccountsGoFirst(t *testing.T) {
 	jobs := 10_000
 	if testing.Short() {
