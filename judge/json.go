@@ -149,23 +149,26 @@ func (v value) member(name string) int32 {
 	return -1
 }
 
-// path is where the value is, such as data.list[3].rooms[0].
-func (v value) path() string {
-	var b strings.Builder
-	for at := int32(0); v.document != nil && at != v.at; {
+// path is where the value is, such as data.list[3].rooms[0], or without indexes data.list[].rooms[]. To count an index takes
+// as long as the list is.
+func (v value) path(indexes bool) string {
+	return strings.Trim(v.above(v.at, indexes)+"."+v.lacks, ".")
+}
+
+func (d *document) above(at int32, indexes bool) string {
+	if at == 0 {
+		return ""
+	}
+	in, index := d.nodes[at].in, ""
+	if d.nodes[in].kind == object {
+		return d.above(in, indexes) + "." + value{d, at, ""}.key()
+	}
+	if indexes {
 		n := 0
-		for i := at + 1; i < v.nodes[at].next; i = v.nodes[i].next {
-			if i <= v.at && v.at < v.nodes[i].next {
-				if v.nodes[at].kind == list {
-					b.WriteString("[" + strconv.Itoa(n) + "]")
-				} else {
-					b.WriteString("." + value{v.document, i, ""}.key())
-				}
-				at = i
-				break
-			}
+		for i := in + 1; i < at; i = d.nodes[i].next {
 			n++
 		}
+		index = strconv.Itoa(n)
 	}
-	return strings.Trim(b.String()+"."+v.lacks, ".")
+	return d.above(in, indexes) + "[" + index + "]"
 }

@@ -144,7 +144,7 @@ func (x *exam) is(rule string, ok bool, v value, want string) bool {
 		rule = x.formRule
 	}
 	if x.tries(rule); !ok {
-		x.found(rule, v.path(), v.kind().String(), want)
+		x.found(rule, v.path, v.kind().String(), want)
 	}
 	return ok
 }
@@ -152,7 +152,7 @@ func (x *exam) is(rule string, ok bool, v value, want string) bool {
 // has notes whether a rule holds for a header or for the answer as a whole.
 func (x *exam) has(rule string, ok bool, what, want string) {
 	if x.tries(rule); !ok {
-		x.found(rule, what, "string", want)
+		x.found(rule, func(bool) string { return what }, "string", want)
 	}
 }
 
@@ -162,13 +162,9 @@ func (x *exam) tries(rule string) {
 	}
 }
 
-func (x *exam) found(rule, at, kind, want string) {
-	place := rule + " " + strings.Map(func(c rune) rune {
-		if '0' <= c && c <= '9' {
-			return -1
-		}
-		return c
-	}, at)
+// found counts the places of a rule that differ only in their indexes as one finding.
+func (x *exam) found(rule string, at func(indexes bool) string, kind, want string) {
+	place := rule + " " + at(false)
 	if n, known := x.places[place]; known {
 		x.Findings[n].More++
 		return
@@ -176,7 +172,7 @@ func (x *exam) found(rule, at, kind, want string) {
 	x.places[place] = len(x.Findings)
 	for _, r := range rules {
 		if r.Name == rule {
-			x.Findings = append(x.Findings, Finding{Rule: r, Operation: x.op, Time: x.Time, Path: at, Want: want, Type: kind})
+			x.Findings = append(x.Findings, Finding{Rule: r, Operation: x.op, Time: x.Time, Path: at(true), Want: want, Type: kind})
 		}
 	}
 }

@@ -30,6 +30,7 @@ func (k kind) String() string {
 // node is a value in a text. What is below it follows it, up to next.
 type node struct {
 	key, from, to, next int32 // key is where the name of a member begins
+	in                  int32 // the list or object that has it
 	kind                kind
 }
 
@@ -75,7 +76,7 @@ const deepest = 100
 // read reads a text of the form f, and reports whether it is JSON. The memory of an earlier text is used again.
 func (d *document) read(body []byte, f *field) bool {
 	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
-	end := d.value(d.space(0), 0, f, 0)
+	end := d.value(d.space(0), 0, 0, f, 0)
 	if end < 0 || d.space(end) != len(body) {
 		d.nodes = d.nodes[:0]
 	}
@@ -106,15 +107,15 @@ func (d *document) space(i int) int {
 }
 
 // value reads the value at i, which is a member f. It returns where the value ends, or -1 if it is malformed.
-func (d *document) value(i, key int, f *field, depth int) int {
+func (d *document) value(i, key int, in int32, f *field, depth int) int {
 	at, k, end, before := len(d.nodes), absent, -1, len(d.mismatches)
-	d.nodes = append(d.nodes, node{key: int32(key), from: int32(i)}) // bodies are below 2 GB
+	d.nodes = append(d.nodes, node{key: int32(key), from: int32(i), in: in}) // bodies are below 2 GB
 	switch c := d.byteAt(i); {
 	case depth > deepest:
 	case c == '{':
 		k, end = object, d.members(i+1, int32(at), f, depth+1)
 	case c == '[':
-		k, end = list, d.elements(i+1, f, depth+1)
+		k, end = list, d.elements(i+1, int32(at), f, depth+1)
 	case c == '"':
 		k, end = text, d.quoted(i+1)
 	case c == 't':
@@ -200,7 +201,7 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 		if d.byteAt(colon) != ':' {
 			return -1
 		}
-		if i = d.value(d.space(colon+1), i+1, member, depth); i < 0 {
+		if i = d.value(d.space(colon+1), i+1, at, member, depth); i < 0 {
 			return -1
 		}
 		if member != nil && d.nodes[child].kind > null {
@@ -234,7 +235,7 @@ func (d *document) missing(at int32, f *field, seen uint64) {
 }
 
 // elements reads the elements of a list from i on.
-func (d *document) elements(i int, f *field, depth int) int {
+func (d *document) elements(i int, at int32, f *field, depth int) int {
 	var element *field
 	if f != nil {
 		element = f.element
@@ -243,7 +244,7 @@ func (d *document) elements(i int, f *field, depth int) int {
 		if i = d.space(i); d.byteAt(i) == ']' && first {
 			return i + 1
 		}
-		if i = d.value(i, 0, element, depth); i < 0 {
+		if i = d.value(i, 0, at, element, depth); i < 0 {
 			return -1
 		}
 		if i = d.space(i); d.byteAt(i) == ']' {

@@ -146,6 +146,9 @@ func (c *copied) Read(p []byte) (int, error) {
 	}
 	if err == io.EOF && !c.done && len(c.ex.Body) <= maxBody {
 		c.done, c.ex.Time = true, time.Now()
+		if c.ex.Event {
+			c.ex.RequestBody, c.ex.Body = c.ex.Body, nil
+		}
 		c.judge.take(c.ex)
 	}
 	return n, err
@@ -161,18 +164,13 @@ func (c *copied) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// Webhook returns a handler that judges events, and passes them on to next.
+// Webhook returns a handler that passes events on to next. It judges an event when next has read it.
 func (j *Judge) Webhook(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
-		if err == nil && len(body) < 1<<20 {
-			j.take(Exchange{Time: time.Now(), URL: req.URL.String(), Request: req.Header.Clone(), RequestBody: body, Event: true})
-		}
+		ex := Exchange{URL: req.URL.String(), Request: req.Header.Clone(), Event: true}
 		req = req.Clone(req.Context())
-		req.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}
+		req.Body = &copied{ReadCloser: req.Body, judge: j, ex: ex}
+		defer func() { _ = req.Body.Close() }()
 		next.ServeHTTP(w, req)
 	})
 }
