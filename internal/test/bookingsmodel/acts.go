@@ -1,4 +1,4 @@
-// Steps of the service, of persons and of webhooks.
+// The steps of the service, of persons and of webhooks, and the answers of the service to a worker.
 
 package bookingsmodel
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// read yields the ways in which a read of the orders under the reference may end.
+// read yields each possible result of a read of the orders under the reference.
 func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	r := reply{view: v.from.view()}
 	if r.view == (view{}) {
@@ -27,45 +27,45 @@ func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	}
 }
 
-// book yields what may happen when a worker sends Book and waits for the answer.
+// book yields the possible next steps of a worker that sends Book or waits for its answer.
 func (v *visit) book(w int) {
 	me, limit := v.from.workers[w], v.limit(v.from.workers[w])
 	ends := func(r reply) func(s *state) { return func(s *state) { v.answer(s, w, r) } }
-	if me.does == asks {
+	if me.activity == asking {
 		if limit < 0 && !v.Breaks.LateClient {
 			v.to(w, Request, "sends nothing, because it is too late", ends(reply{code: unsent}))
 			return
 		}
 		v.to(w, Request, "sends Book", func(s *state) {
 			i := 0
-			if s.books[0].is != nothing {
+			if s.books[0].progress != noRequest {
 				i = 1
 			}
-			s.books[i] = book{is: flying, by: max(limit, 0) + v.within(), round: s.round}
-			s.workers[w].does, s.workers[w].mine = awaits, int8(i)
+			s.books[i] = book{progress: inFlight, by: max(limit, 0) + v.within(), round: s.round}
+			s.workers[w].activity, s.workers[w].slot = awaiting, int8(i)
 		})
 		return
 	}
 	var order view
 	switch {
-	case me.mine == foreign:
+	case me.slot == foreign:
 		order[foreign] = v.from.foreign
 	default:
-		order[me.mine] = v.from.books[me.mine].look
+		order[me.slot] = v.from.books[me.slot].revision
 	}
 	switch {
 	case order != view{}:
 		v.to(w, Request, "receives the order", ends(reply{code: made, view: order}))
-	case !v.Idempotent || v.from.view() == view{}: // otherwise it returns the visible order
+	case !v.Idempotent || v.from.view() == view{}: // otherwise the service returns the visible order
 		v.to(w, Request, "is refused", func(s *state) {
-			s.books[me.mine] = book{}
+			s.books[me.slot] = book{}
 			ends(reply{code: refused})(s)
 		})
 	}
 	v.fault(w, Request, "loses the answer", func(s *state) {
-		v.lose(s, me)
+		v.loseAnswer(s, me)
 		if v.InProcess {
-			s.workers[w].does, s.workers[w].mine, s.workers[w].recovery = recovers, 0, v.lostBook()
+			s.workers[w].activity, s.workers[w].slot, s.workers[w].recovery = recovering, 0, v.lostBook()
 			return
 		}
 		ends(reply{code: lost})(s)
@@ -81,7 +81,7 @@ func (v *visit) lostBook() int32 {
 	return v.lost
 }
 
-// recover yields the polls of a Book that polls in its own process.
+// recover yields the possible next steps of a call that polls in the process of its Book.
 func (v *visit) recover(w int) {
 	me := v.from.workers[w]
 	known := v.move(me.recovery, me.age)
@@ -102,44 +102,44 @@ func (v *visit) recover(w int) {
 	})
 }
 
-// cancel yields what may happen when a worker sends Cancel and waits for the answer.
+// cancel yields the possible next steps of a worker that sends Cancel or waits for its answer.
 func (v *visit) cancel(w, slot int) {
 	me, limit := v.from.workers[w], v.limit(v.from.workers[w])
 	ends := func(c code) func(s *state) { return func(s *state) { v.answer(s, w, reply{code: c}) } }
 	switch {
-	case me.does == asks && limit < 0 && !v.Breaks.LateClient:
+	case me.activity == asking && limit < 0 && !v.Breaks.LateClient:
 		v.to(w, Request, "sends nothing, because it is too late", ends(unsent))
 		return
-	case me.does == asks:
+	case me.activity == asking:
 		v.to(w, Request, "sends Cancel", func(s *state) {
-			s.left++
-			if !v.asked(s, slot) {
-				s.wrong = wrongCancel
+			s.cancelsSent++
+			if !v.requested(s, slot) {
+				s.broken = wrongCancel
 			}
-			s.sent, s.target, s.sentBy = flying, int8(slot), max(limit, 0)+v.within()
-			s.workers[w].does = awaits
+			s.cancelProgress, s.cancelSlot, s.cancelBy = inFlight, int8(slot), max(limit, 0)+v.within()
+			s.workers[w].activity = awaiting
 		})
 		v.fault(w, Request, "cannot send Cancel", ends(unsent))
 		return
-	case v.from.sent == flying:
-		v.to(w, Request, "is refused", func(s *state) { s.sent = nothing; ends(refused)(s) })
+	case v.from.cancelProgress == inFlight:
+		v.to(w, Request, "is refused", func(s *state) { s.cancelProgress = noRequest; ends(refused)(s) })
 		v.fault(w, Request, "receives that the Cancel is accepted", func(s *state) {
-			v.lose(s, me)
-			s.sent = exists // it can no longer be refused
+			v.loseAnswer(s, me)
+			s.cancelProgress = exists // the Cancel can no longer be refused
 			ends(accepted)(s)
 		})
-	case v.from.sent == shown:
+	case v.from.cancelProgress == visible:
 		v.to(w, Request, "receives the answer", ends(made))
 	}
 	v.fault(w, Request, "loses the answer", func(s *state) {
-		v.lose(s, me)
+		v.loseAnswer(s, me)
 		ends(lost)(s)
 	})
 }
 
-// asked reports whether the stored cancellation is for the order in slot: the order of its round, or the order that it
-// names.
-func (v *visit) asked(s *state, slot int) bool {
+// requested reports whether the stored cancellation is for the order in slot: the order of its round, or the order that
+// the cancellation names.
+func (v *visit) requested(s *state, slot int) bool {
 	c := v.facts[s.rows[cancel]].cancel
 	if c.Round == 0 {
 		return c.PlatformReferenceNo == orderOf(slot, 1).PlatformReferenceNo
@@ -147,45 +147,45 @@ func (v *visit) asked(s *state, slot int) bool {
 	return slot != foreign && c.Round == int(s.round) && int(s.books[slot].round) <= c.Round
 }
 
-// serve yields what the service may do with a Book and its order.
+// serve yields the possible steps of the service for the Book with index i, and for its order.
 func (v *visit) serve(i int) {
 	s, b := v.from, v.from.books[i]
 	ending := v.facts[s.rows[booking]].booking.Ending
 	ended := ending == durable.EndingFound || ending == durable.EndingReused
 	what := [...]string{"the first Book", "the second Book"}[i]
 	switch {
-	case ended && !s.awaited(i) && !v.open(s):
-	case b.is == flying && v.Idempotent && (s.orders() > 0 || s.foreign > 0):
+	case ended && !s.awaited(i) && !v.hasOpenRow(s):
+	case b.progress == inFlight && v.Idempotent && (s.orders() > 0 || s.foreign > 0):
 		v.to(-1, "", what+" arrives, and makes no second order", func(s *state) {
 			for j, w := range s.workers {
-				if w.does == awaits && int(w.mine) == i {
-					if s.workers[j].mine = foreign; s.foreign == 0 {
-						s.workers[j].mine = int8(1 - i)
+				if w.activity == awaiting && int(w.slot) == i {
+					if s.workers[j].slot = foreign; s.foreign == 0 {
+						s.workers[j].slot = int8(1 - i)
 					}
 				}
 			}
 			s.books[i] = book{}
 		})
-	case b.is == flying:
-		v.to(-1, "", what+" makes an order", func(s *state) { s.books[i].is, s.books[i].look = exists, 1 })
+	case b.progress == inFlight:
+		v.to(-1, "", what+" makes an order", func(s *state) { s.books[i].progress, s.books[i].revision = exists, 1 })
 		if !s.awaited(i) {
 			v.to(-1, "", what+" never arrives", func(s *state) { s.books[i] = book{} })
 		}
-	case b.is == exists:
-		v.to(-1, "", "the order of "+what+" shows", func(s *state) { s.books[i].is = shown; v.until(&s.books[i]) })
-	case b.is == shown && v.changes(b):
+	case b.progress == exists:
+		v.to(-1, "", "the order of "+what+" shows", func(s *state) { s.books[i].progress = visible; v.until(&s.books[i]) })
+	case b.progress == visible && v.changes(b):
 		v.to(-1, "", "the order of "+what+" changes", func(s *state) {
-			if b := &s.books[i]; int(b.look/2) < v.Changes {
-				b.look += 2
+			if b := &s.books[i]; int(b.revision/2) < v.Changes {
+				b.revision += 2
 			} else {
-				b.look++ // it is cancelled
+				b.revision++ // a cancelled order
 			}
 			v.until(&s.books[i])
 		})
 	}
 }
 
-// until sets the time by which an order changes next.
+// until sets the latest time of the next change of an order.
 func (v *visit) until(b *book) {
 	if b.by = 0; v.changes(*b) {
 		b.by = v.within()
@@ -193,29 +193,29 @@ func (v *visit) until(b *book) {
 }
 
 // changes reports whether a visible order will change.
-func (v *visit) changes(b book) bool { return v.Follows && !b.look.cancelled() }
+func (v *visit) changes(b book) bool { return v.Follows && !b.revision.cancelled() }
 
-// world yields what persons, webhooks and other clients may do.
-func (v *visit) world() {
+// outside yields the possible steps of persons, webhooks and other clients, and the arrival of a Cancel.
+func (v *visit) outside() {
 	s := v.from
-	if s.sent == flying || s.sent == exists {
+	if s.cancelProgress == inFlight || s.cancelProgress == exists {
 		v.to(-1, "", "the order is cancelled", func(s *state) {
-			if s.target == foreign {
+			if s.cancelSlot == foreign {
 				s.foreign++
-			} else if b := &s.books[s.target]; b.look > 0 && !b.look.cancelled() {
-				b.look++
+			} else if b := &s.books[s.cancelSlot]; b.revision > 0 && !b.revision.cancelled() {
+				b.revision++
 			}
-			s.sent, s.sentBy = shown, 0
+			s.cancelProgress, s.cancelBy = visible, 0
 		})
-		if awaited := s.workers[0].does == awaits || s.workers[1].does == awaits; s.sent == flying && !awaited {
-			v.to(-1, "", "Cancel never arrives", func(s *state) { s.sent, s.sentBy = nothing, 0 })
+		if awaited := s.workers[0].activity == awaiting || s.workers[1].activity == awaiting; s.cancelProgress == inFlight && !awaited {
+			v.to(-1, "", "Cancel never arrives", func(s *state) { s.cancelProgress, s.cancelBy = noRequest, 0 })
 		}
 	}
-	if v.Foreign && s.foreign == 0 && (v.Follows && s.told == durable.EndingFound || !v.Follows && s.orders() == 0) {
+	if v.Foreign && s.foreign == 0 && (v.Follows && s.ending == durable.EndingFound || !v.Follows && s.orders() == 0) {
 		v.to(-1, "", "somebody else makes an order under the reference", func(s *state) { s.foreign = 1 })
 	}
 	for w := range s.workers {
-		if s.wakes > 0 && (w == 0 || s.skew != 0) { // otherwise the workers are alike
+		if s.wakes > 0 && (w == 0 || s.skew != 0) { // with equal clocks, one wake is enough
 			v.act(wakes, w, "a webhook wakes the rows", func(s *state) { s.wakes-- })
 		}
 	}
@@ -230,11 +230,14 @@ func (v *visit) world() {
 	if int(s.round) < v.Rounds {
 		v.act(begins, -1, "the booking begins again", func(s *state) {
 			s.round++
-			s.called, s.delivered, s.told = false, 0, ""
+			s.called, s.delivered, s.ending = false, 0, ""
 		})
 	}
 	if s.cancels > 0 {
-		again := func(s *state) { s.cancels--; s.left, s.ended, s.done, s.sent = 0, 0, false, nothing }
+		again := func(s *state) {
+			s.cancels--
+			s.cancelsSent, s.cancelDeliveries, s.cancelDone, s.cancelProgress = 0, 0, false, noRequest
+		}
 		v.act(cancels, -1, "a person cancels", again)
 		if v.Foreign && s.foreign > 0 {
 			v.act(names, -1, "a person cancels the order of somebody else, and names it", again)
@@ -242,13 +245,13 @@ func (v *visit) world() {
 	}
 }
 
-// act yields a call with all its operations, unless the call changes nothing. Worker -1 is a person.
+// act yields a call with all its operations, unless the call changes no row. Worker -1 is a person.
 func (v *visit) act(c call, worker int, do string, then func(s *state)) {
 	s := v.from
-	err := v.atOnce(&s, c, max(worker, 0))
+	err := v.runToEnd(&s, c, max(worker, 0))
 	switch {
 	case err != nil && c == cancels && errors.Is(err, durable.ErrNothingToCancel) && s.orders() > 0:
-		v.to(-1, "", do+", which is refused", func(s *state) { s.wrong = falseRefusal })
+		v.to(-1, "", do+", which is refused", func(s *state) { s.broken = falseRefusal })
 	case s.rows != v.from.rows:
 		v.to(worker, "", do, func(to *state) {
 			*to = s

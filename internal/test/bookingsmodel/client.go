@@ -14,14 +14,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// client is the Client of the engine. Its transport answers with a reply of the script.
+// client is the Client of the engine. It is also the transport of that Client, and answers with replies of the script.
 type client struct {
 	*hotelstays.Client
 	m *model
 
 	reply reply
 	end   context.CancelFunc
-	known map[bookReply]booked // results of BookAndRecover
+	known map[bookReply]booked // the results of BookAndRecover
 }
 
 type bookReply struct {
@@ -43,7 +43,8 @@ func (c *client) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.reply.roundTrip(req)
 }
 
-// answer sets the answer to a call with the returned ctx, even if that ctx has ended.
+// answer sets the reply to the next request, and returns the ctx for that request. This ctx does not end with the given
+// ctx.
 func (c *client) answer(ctx context.Context, r reply) (context.Context, context.CancelFunc) {
 	ctx, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	if c.reply = r; r.code == unsent {
@@ -52,15 +53,15 @@ func (c *client) answer(ctx context.Context, r reply) (context.Context, context.
 	return ctx, c.end
 }
 
-// BookAndRecover ends with the answer to Book, or with the polls of its own process.
+// BookAndRecover returns the result of the answer to Book, or of the polls in the process of Book.
 func (c *client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	switch r := c.m.take(ctx, asked{what: books}); r.code {
+	switch r := c.m.nextReply(ctx, operation{opKind: books}); r.code {
 	case polled:
 		ctx, cancel := c.answer(ctx, r)
 		defer cancel()
 		return c.Client.StepRecovery(ctx, c.m.recovery(r.recovery, c.m.script.base))
-	case gaveUp: // its ctx has ended
+	case gaveUp: // the ctx of BookAndRecover has ended
 		return &hotelstays.BookingOutcome{State: hotelstays.BookingOpen, Recovery: c.m.recovery(r.recovery, c.m.script.base)},
 			&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: context.Canceled}
 	default:
@@ -68,8 +69,8 @@ func (c *client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest
 	}
 }
 
-// booked calls BookAndRecover once for each kind of reply, and keeps the result: further results would differ only in
-// their times.
+// booked calls BookAndRecover once for each kind of reply, and caches the result, because a second result would differ
+// only in its times.
 func (c *client) booked(ctx context.Context, r reply, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	is, known := c.known[bookReply{r.code, r.view}]
@@ -93,15 +94,14 @@ func (c *client) booked(ctx context.Context, r reply, req *hotelstays.BookReques
 	return &outcome, is.err
 }
 
-// StepRecovery polls for an order.
 func (c *client) StepRecovery(ctx context.Context, recovery *hotelstays.BookingRecovery,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	ctx, cancel := c.answer(ctx, c.m.take(ctx, asked{what: steps}))
+	ctx, cancel := c.answer(ctx, c.m.nextReply(ctx, operation{opKind: steps}))
 	defer cancel()
 	return c.Client.StepRecovery(ctx, recovery, opts...)
 }
 
-// QueryOrders returns the orders under one or two references.
+// QueryOrders returns the orders under the reference of the world, under the reference of the other row, or under both.
 func (c *client) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
 	var orders []types.Order
@@ -115,7 +115,7 @@ func (c *client) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersReq
 	if !slices.Contains(req.CustomerReferenceNos, reference) {
 		return &hotelstays.QueryOrdersResponse{Orders: orders}, nil
 	}
-	r := c.m.take(ctx, asked{what: queries})
+	r := c.m.nextReply(ctx, operation{opKind: queries})
 	if r.code != succeeds {
 		ctx, cancel := c.answer(ctx, r)
 		defer cancel()
@@ -124,40 +124,41 @@ func (c *client) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersReq
 	return &hotelstays.QueryOrdersResponse{Orders: append(orders, r.view.orders()...)}, nil
 }
 
-// Cancel sends a Cancel. Refusals do not differ in what the engine stores.
+// Cancel sends a Cancel. Its trace id and request id are constant, so that the engine stores equal rows for equal
+// refusals.
 func (c *client) Cancel(ctx context.Context, req *hotelstays.CancelRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.CancelResponse, error) {
 	slot := 0
 	for req.SupplierReferenceNo != orderOf(slot, 1).SupplierReferenceNo {
 		slot++
 	}
-	ctx, cancel := c.answer(ctx, c.m.take(ctx, asked{what: sendsCancel, slot: slot}))
+	ctx, cancel := c.answer(ctx, c.m.nextReply(ctx, operation{opKind: sendsCancel, slot: slot}))
 	defer cancel()
 	return c.Client.Cancel(ctx, req, append(opts, hotelstays.WithTraceID("trace"),
 		hotelstays.WithRequestID(func(context.Context) string { return "id" }))...)
 }
 
-// handlers are the functions of the caller.
+// handlers sets the functions of the caller, which record what they receive.
 func (m *model) handlers(o *durable.Options[*memstore.Tx]) {
 	o.OnOutcome = func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
-		t := &m.script.result.told
+		t := &m.script.result.deliveries
 		if t.outcome = durable.EndingOf(outcome); outcome.Order != nil {
-			t.slot, t.look = looks(outcome.Order)
+			t.slot, t.revision = slotAndRevision(outcome.Order)
 		}
 		return nil
 	}
 	if m.Cancels > 0 {
 		o.OnCancel = func(_ context.Context, _ *memstore.Tx, c *durable.Cancellation) error {
-			m.script.result.told.cancel = c.Ending
+			m.script.result.deliveries.cancel = c.Ending
 			return nil
 		}
 	}
 	if m.Follows {
 		o.OnOrder = func(_ context.Context, _ *memstore.Tx, change *durable.OrderChange) error {
-			t := &m.script.result.told
-			t.slot, t.look = looks(change.After)
+			t := &m.script.result.deliveries
+			t.slot, t.revision = slotAndRevision(change.After)
 			if t.changed = true; change.Before != nil {
-				_, t.before = looks(change.Before)
+				_, t.before = slotAndRevision(change.Before)
 			}
 			return nil
 		}

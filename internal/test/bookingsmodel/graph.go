@@ -1,5 +1,5 @@
-// The search, breadth first, so that a counterexample is the shortest, and paths that lead a real
-// implementation through every transition.
+// The search, which is breadth first, so that it finds the shortest counterexample. It also finds paths that lead a
+// real implementation through every transition.
 
 package bookingsmodel
 
@@ -11,17 +11,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// graph holds the states that a search has seen. Numbers of states are indices in states.
+// graph holds the states that a search has reached. The number of a state is its index in states.
 type graph struct {
-	states []state
-	from   []int32 // the state before, by which each state was first reached; -1 for the first states
-	edges  [][]int32
-	known  map[state]int32
-	next   func(state, func(Step, state))
+	states   []state
+	previous []int32 // for each state, the state from which it was first reached; -1 for the initial states
+	edges    [][]int32
+	known    map[state]int32
+	next     func(state, func(Step, state))
 }
 
-// explore searches all states that follow the first states. It stops at a wrong state, or after limit states. A state
-// never ends if it is not done and has no successor, or if a successor leads back to it.
+// explore searches all states that follow the initial states. It stops at a state that violates an invariant, or after
+// limit states. A state violates NeverEnds if it is not done and has no successor, or if steps lead from it back to it.
 func (m *model) explore(limit int, next func(state, func(Step, state))) (g *graph, why string, at int32) {
 	g = &graph{known: map[state]int32{}, next: next}
 	add := func(s state, from int32) (n int32) {
@@ -29,14 +29,14 @@ func (m *model) explore(limit int, next func(state, func(Step, state))) (g *grap
 		if !seen {
 			n = int32(len(g.states))
 			g.known[s] = n
-			g.states, g.from = append(g.states, s), append(g.from, from)
-			if what := m.wrong(s); what != "" && why == "" {
+			g.states, g.previous = append(g.states, s), append(g.previous, from)
+			if what := m.violated(s); what != "" && why == "" {
 				why, at = what, n
 			}
 		}
 		return n
 	}
-	for _, s := range m.first() {
+	for _, s := range m.initialStates() {
 		add(s, -1)
 	}
 	for n := int32(0); int(n) < len(g.states) && why == ""; n++ {
@@ -50,15 +50,15 @@ func (m *model) explore(limit int, next func(state, func(Step, state))) (g *grap
 		}
 	}
 	if why == "" {
-		if n := g.circle(); n >= 0 {
+		if n := g.cycle(); n >= 0 {
 			return g, NeverEnds, n
 		}
 	}
 	return g, why, at
 }
 
-// circle returns a state from which steps lead back to it, or -1.
-func (g *graph) circle() int32 {
+// cycle returns a state from which steps lead back to the same state, or -1 if there is no such state.
+func (g *graph) cycle() int32 {
 	into := make([]int, len(g.states))
 	for _, edges := range g.edges {
 		for _, n := range edges {
@@ -84,27 +84,28 @@ func (g *graph) circle() int32 {
 	return int32(slices.IndexFunc(into, func(count int) bool { return count > 0 }))
 }
 
-// Now is the part of a state that can be seen from outside.
+// Now is the part of a state that an observer can see in the rows and in the caller's data.
 type Now struct {
 	Booking   durable.Ending
 	Delivered int // the number of outcomes that OnOutcome has received in this round
 	Cancel    durable.CancelEnding
 	Cancelled int    // how often OnCancel has received this cancellation
-	Order     string // the HotelConfirmNo and the status of the order as the caller knows it
+	Order     string // the HotelConfirmNo and the status of the order, as the caller last received them
 }
 
 func (m *model) now(s state) Now {
 	n := Now{Booking: m.facts[s.rows[booking]].booking.Ending, Delivered: int(s.delivered),
-		Cancel: m.facts[s.rows[cancel]].cancel.Ending, Cancelled: int(s.ended)}
+		Cancel: m.facts[s.rows[cancel]].cancel.Ending, Cancelled: int(s.cancelDeliveries)}
 	if s.seen > 0 {
-		o := orderOf(int(s.slot), s.seen)
+		o := orderOf(int(s.foundSlot), s.seen)
 		n.Order = fmt.Sprint(o.HotelConfirmNo, " ", o.Status)
 	}
 	return n
 }
 
-// Paths returns paths from the beginning of a booking to the end of everything. Together they cover each step that keep
-// selects, in each phase of the rows, and at each step of the other worker. Call it in a bubble, as Search.
+// Paths returns paths from the beginning of a booking to a state in which nothing is left to do. Together they cover each
+// step for which keep returns true, in each phase of the rows, and at each step of the other worker. Call it in a bubble
+// of testing/synctest.
 func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	m := w.model()
 	next := func(s state, yield func(Step, state)) {
@@ -119,9 +120,9 @@ func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	if why != "" {
 		panic("the model has no paths: " + why)
 	}
-	ends := g.towards(m.done)
+	ends := g.stepsToEnd(m.done)
 	seen := map[transition]bool{}
-	for n, from := range slices.Backward(g.states) { // the deepest paths cover most
+	for n, from := range slices.Backward(g.states) { // the longest paths cover the most transitions
 		var fresh []int32
 		next(from, func(step Step, to state) {
 			if t := m.transition(from, step); !seen[t] {
@@ -130,22 +131,22 @@ func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 			}
 		})
 		for _, to := range fresh {
-			through := append(g.to(int32(n)), to)
+			through := append(g.pathTo(int32(n)), to)
 			for ; ends[to] >= 0; to = ends[to] {
 				through = append(through, ends[to])
 			}
 			path := g.steps(through, func(from state, step Step) { seen[m.transition(from, step)] = true })
-			tell(path)
+			setTimes(path)
 			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
-// transition is a step to cover, in the situation in which it happens.
+// transition is a step that a path must cover, with the phases of the rows and the next operations of both workers.
 type transition struct {
 	words       [kinds]string
-	mine, other what
+	mine, other opKind
 	do          string
 }
 
@@ -154,7 +155,7 @@ func (m *model) transition(s state, step Step) transition {
 	if step.Worker < 0 {
 		t.do, _, _ = strings.Cut(step.Do, " by ")
 	} else {
-		t.mine, t.other = m.results[s.workers[step.Worker].history].what, m.results[s.workers[1-step.Worker].history].what
+		t.mine, t.other = m.results[s.workers[step.Worker].history].opKind, m.results[s.workers[1-step.Worker].history].opKind
 	}
 	for k, n := range s.rows {
 		if n != 0 {
@@ -164,8 +165,8 @@ func (m *model) transition(s state, step Step) transition {
 	return t
 }
 
-// towards returns for each state the next state on the shortest way to a done state, and -1 for a done state.
-func (g *graph) towards(done func(state) bool) []int32 {
+// stepsToEnd returns for each state the next state on the shortest path to a done state. It is -1 for a done state.
+func (g *graph) stepsToEnd(done func(state) bool) []int32 {
 	back := make([][]int32, len(g.states))
 	for n, edges := range g.edges {
 		for _, to := range edges {
@@ -191,16 +192,16 @@ func (g *graph) towards(done func(state) bool) []int32 {
 	return after
 }
 
-// to returns the states on the way to state n.
-func (g *graph) to(n int32) (through []int32) {
-	for ; n >= 0; n = g.from[n] {
+// pathTo returns the states on the first path that has reached state n.
+func (g *graph) pathTo(n int32) (through []int32) {
+	for ; n >= 0; n = g.previous[n] {
 		through = append(through, n)
 	}
 	slices.Reverse(through)
 	return through
 }
 
-// steps returns the steps through some states.
+// steps returns the steps of a path through the given states, and calls visit for each.
 func (g *graph) steps(through []int32, visit func(state, Step)) (steps []Step) {
 	for i, n := range through[1:] {
 		from, found := g.states[through[i]], false

@@ -1,6 +1,6 @@
-// A worker of the model is a call of the engine, and the replies that it has received from its Store and its Client. To
-// find out which operation the call asks for next, the model runs the call again from its beginning. The call receives
-// the replies at their times. It ends where it asks for a reply that does not exist yet.
+// A worker of the model is a call of the engine, with the replies that the call has received from its Store and its
+// Client. To find out which operation the call asks for next, the model runs the call again from its beginning. The call
+// receives the same replies at the same times, until it asks for a reply that does not exist yet.
 
 package bookingsmodel
 
@@ -19,13 +19,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
 )
 
-// call is a call of the engine.
+// call is a method of the engine that a worker, a person or a webhook calls.
 type call int32
 
 const (
-	send     call = iota + 1
-	run           // looks for bookings that are due; the next two for cancellations and orders
-	runMany  = run + kinds
+	send     call          = iota + 1
+	run                    // Run, which works on a due booking; run+cancel and run+followed are for the other kinds
+	runMany  = run + kinds // like run, but another row is due, too
 	wakes    = runMany + kinds
 	begins   = wakes + 1
 	cancels  = wakes + 2
@@ -35,7 +35,8 @@ const (
 	unfollow = wakes + 6
 )
 
-// runs reports whether a call is a turn of Run, for which kind, and whether another row is due, too.
+// runs reports whether c is a turn of Run. If it is, kind is the kind of the due row, and many reports whether another
+// row is due, too.
 func (c call) runs() (kind int, many, is bool) {
 	if c < run || c >= wakes {
 		return 0, false, false
@@ -43,7 +44,7 @@ func (c call) runs() (kind int, many, is bool) {
 	return int(c-run) % kinds, c >= runMany, true
 }
 
-// start calls the engine.
+// start calls the engine's method.
 func (m *model) start(c call) error {
 	ctx := context.Background()
 	e := m.engine
@@ -71,60 +72,60 @@ func (m *model) start(c call) error {
 	return e.Run(ctx, m)
 }
 
-// what is the kind of an operation that a call asks for.
-type what uint8
+// opKind is the kind of an operation that a call asks for.
+type opKind uint8
 
 const (
-	returned what = iota // the call has returned
-	claims               // rows that are due, and a lease of them
+	returned opKind = iota // the call has returned
+	claims                 // Due, and the Postpone that leases the due rows
 	transacts
 	postpones
-	reads // a read of the booking
+	reads // a read of the booking outside of a transaction
 	queries
-	steps // a poll with a recovery
+	steps // StepRecovery
 	books
 	sendsCancel
 )
 
-type asked struct {
-	what
+type operation struct {
+	opKind
 	limit   int32 // when the ctx of the operation ends
 	slot    int   // the slot of the order to cancel
 	kind    int   // the kind of the row to postpone
-	version int8  // the version of that row that the call knows
+	version int8  // the version of the row to postpone, as the call knows it
 	err     error // the error that the call returned
 }
 
-// reply is the result of an operation. Its times are seconds from the beginning of the call.
+// reply is the result of an operation. All its times are seconds from the beginning of the call.
 type reply struct {
 	at       int16
 	code     code
 	view     view
-	rows     [kinds]int32 // the rows at that time that the operation looks at
-	versions [kinds]int8  // 0: the version that is stored now; -1: the version before, which the call has seen
+	rows     [kinds]int32 // the rows that the operation reads, as they are at that time
+	versions [kinds]int8  // 0: the version that is stored now; -1: the version before it
 	recovery int32
 }
 
-// told holds what OnOutcome, OnCancel and OnOrder received in a transaction.
-type told struct {
-	outcome      durable.Ending
-	cancel       durable.CancelEnding
-	changed      bool // OnOrder was called
-	slot         int8
-	before, look look
+// deliveries holds what OnOutcome, OnCancel and OnOrder received in a transaction.
+type deliveries struct {
+	outcome          durable.Ending
+	cancel           durable.CancelEnding
+	changed          bool // OnOrder was called
+	slot             int8
+	before, revision revision
 }
 
-// result is the result of the last reply of a history.
+// result is what a call does after the last reply of its history: what it writes, and which operation it asks for next.
 type result struct {
-	asked
-	looked [kinds]bool // the rows that the operation has looked at
-	wrote  [kinds]int32
-	told   told
+	operation
+	looked     [kinds]bool // the rows that the operation has read
+	wrote      [kinds]int32
+	deliveries deliveries
 }
 
-// node is a history: a reply, and the history before.
+// node is a history of a call: its last reply, and the history before that reply.
 type node struct {
-	parent int32 // an earlier history, or the negative number of a call
+	parent int32 // the history before; of the first reply, the negative number of the call
 	reply  reply
 }
 
@@ -133,7 +134,7 @@ type script struct {
 	call    call
 	base    time.Time // when the call began
 	replies []reply
-	given   int
+	used    int
 	stopped bool
 	claimed int // 1: rows are due, 2: they are leased
 	result  result
@@ -169,7 +170,7 @@ func (m *model) replay(h int32) *result {
 	go func() {
 		defer close(ended)
 		err := m.start(c)
-		s.result.asked = asked{err: err}
+		s.result.operation = operation{err: err}
 	}()
 	<-ended
 	synctest.Wait() // until the goroutines of Run have ended
@@ -178,18 +179,18 @@ func (m *model) replay(h int32) *result {
 	return &s.result
 }
 
-// stop ends a goroutine of a call. The first goroutine that stops knows what the call asks for.
-func (s *script) stop(a asked) {
+// stop ends a goroutine of a call. The first goroutine that stops has the operation that the call asks for.
+func (s *script) stop(a operation) {
 	if !s.stopped {
-		s.stopped, s.result.asked = true, a
+		s.stopped, s.result.operation = true, a
 	}
 	runtime.Goexit()
 }
 
-// take returns the next reply, at its time, or stops the call.
-func (m *model) take(ctx context.Context, a asked) reply {
+// nextReply waits for the time of the next reply, and returns it. If there is no further reply, it stops the call.
+func (m *model) nextReply(ctx context.Context, a operation) reply {
 	s := m.script
-	if s.given == len(s.replies) || s.stopped {
+	if s.used == len(s.replies) || s.stopped {
 		if a.limit = math.MaxInt32; ctx != nil {
 			if limit, ok := ctx.Deadline(); ok {
 				a.limit = int32(limit.Sub(s.base) / second)
@@ -197,17 +198,16 @@ func (m *model) take(ctx context.Context, a asked) reply {
 		}
 		s.stop(a)
 	}
-	r := s.replies[s.given]
-	s.given++
+	r := s.replies[s.used]
+	s.used++
 	s.result = result{}
 	if wait := time.Until(s.base.Add(time.Duration(r.at) * second)); wait > 0 {
 		time.Sleep(wait)
-		synctest.Wait() // contexts have ended
+		synctest.Wait() // until the contexts have ended whose time has come
 	}
 	return r
 }
 
-// row returns a row of a reply.
 func (m *model) row(r reply, kind int) durable.Row {
 	row := m.stored(r.rows[kind], m.script.base)
 	row.Version = m.version(r.versions[kind])
@@ -224,15 +224,15 @@ func (m *model) version(version int8) any {
 // wrote records a row that was stored.
 func (m *model) wrote(row durable.Row, before int32) {
 	s := m.script
-	t := s.result.told
-	s.result.wrote[indexOf(row.Kind)] = m.numberOf(row, before, string([]byte{byte(t.slot), byte(t.look)}), s.base)
+	t := s.result.deliveries
+	s.result.wrote[indexOf(row.Kind)] = m.numberOf(row, before, string([]byte{byte(t.slot), byte(t.revision)}), s.base)
 }
 
 var errLost = errors.New("the database is lost")
 
-// InTx runs a transaction at one moment. A failing reply is the failure of its commit.
+// InTx runs a transaction at one moment. If the reply is a failure, the commit fails.
 func (m *model) InTx(ctx context.Context, _ bool, f func(context.Context, *memstore.Tx) error) error {
-	r, s := m.take(ctx, asked{what: transacts}), m.script
+	r, s := m.nextReply(ctx, operation{opKind: transacts}), m.script
 	rows := map[durable.ID]durable.Row{}
 	for k, n := range r.rows {
 		if n != 0 {
@@ -246,7 +246,7 @@ func (m *model) InTx(ctx context.Context, _ bool, f func(context.Context, *memst
 		s.result.looked[indexOf(id.Kind)] = true
 	}
 	if err != nil {
-		s.result.told = told{}
+		s.result.deliveries = deliveries{}
 		return err
 	}
 	for id := range tx.Saved {
@@ -258,7 +258,7 @@ func (m *model) InTx(ctx context.Context, _ bool, f func(context.Context, *memst
 	return nil
 }
 
-// Save loses an ending, if Breaks.EndingLost is set.
+// Save stores a row. If Breaks.EndingLost is set, it does not store an ending.
 func (m *model) Save(ctx context.Context, tx *memstore.Tx, row *durable.Row) error {
 	if m.Breaks.EndingLost && row.Life != durable.Open {
 		return nil
@@ -266,9 +266,9 @@ func (m *model) Save(ctx context.Context, tx *memstore.Tx, row *durable.Row) err
 	return m.Rows.Save(ctx, tx, row)
 }
 
-// Read looks at the booking.
+// Read returns the booking.
 func (m *model) Read(ctx context.Context, _ durable.ID) (*durable.Row, error) {
-	r := m.take(ctx, asked{what: reads})
+	r := m.nextReply(ctx, operation{opKind: reads})
 	if m.script.result.looked[booking] = true; r.rows[booking] == 0 {
 		return nil, nil
 	}
@@ -281,7 +281,7 @@ func (m *model) List(context.Context, durable.ID, bool, int) ([]durable.Row, err
 	return nil, nil
 }
 
-// Due returns the row of the script's kind, and another row if many are due. The next call of Due ends the turn.
+// Due returns the row of the script's kind, and another row if the call is runMany. The next call of Due ends the turn.
 func (m *model) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
 	s := m.script
 	k, many, _ := s.call.runs()
@@ -289,9 +289,9 @@ func (m *model) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, e
 		return nil, nil
 	}
 	if s.claimed > 0 {
-		s.stop(asked{})
+		s.stop(operation{})
 	}
-	r := m.take(ctx, asked{what: claims})
+	r := m.nextReply(ctx, operation{opKind: claims})
 	s.claimed = 1
 	s.result.looked[k] = true
 	rows := []durable.Row{m.row(r, k)}
@@ -301,7 +301,7 @@ func (m *model) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, e
 	return rows, nil
 }
 
-// another is a row that is always due, and that nobody looks at.
+// another returns a row of another reference, which is always due.
 func (m *model) another(kind int, at time.Time) durable.Row {
 	ended := at.Add(-time.Minute - 40*second)
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.account,
@@ -328,17 +328,17 @@ func (m *model) another(kind int, at time.Time) durable.Row {
 	return durable.Row{ID: durable.ID{Account: m.account, Kind: kindOf[kind], Reference: another}, Life: durable.Open, Due: at, State: text, Version: int8(0)}
 }
 
-// Postpone sets when rows are due, unless they have changed. The rows of a claim have not changed.
+// Postpone sets when rows are due, unless they have changed. In a claim the rows have not changed since Due.
 func (m *model) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) (changed []durable.Row, err error) {
 	s := m.script
 	var r reply
 	i := slices.IndexFunc(rows, func(row durable.Row) bool { return row.Reference == reference })
 	switch {
 	case s.claimed == 1:
-		s.claimed, r = 2, s.replies[s.given-1]
+		s.claimed, r = 2, s.replies[s.used-1]
 	case i >= 0:
 		version, _ := rows[i].Version.(int8)
-		r = m.take(ctx, asked{what: postpones, kind: indexOf(rows[i].Kind), version: version})
+		r = m.nextReply(ctx, operation{opKind: postpones, kind: indexOf(rows[i].Kind), version: version})
 	}
 	for _, row := range rows {
 		k := indexOf(row.Kind)
@@ -361,8 +361,8 @@ func (m *model) Postpone(ctx context.Context, rows []durable.Row, due func(durab
 	switch {
 	case r.code != fails:
 		return changed, nil
-	case s.given == 1: // Run finds no work, and pauses
-		s.stop(asked{})
+	case s.used == 1: // Run finds no work, and pauses
+		s.stop(operation{})
 	}
 	return nil, errLost
 }

@@ -1,5 +1,5 @@
-// Rows and their times: a row is a number, and its times are seconds from a moment, so that states that differ only in
-// time are equal.
+// Rows and their times. Each different row has a number. Its times are seconds from a moment, so that two states that
+// differ only in the date are equal.
 
 package bookingsmodel
 
@@ -33,23 +33,23 @@ func indexOf(kind durable.Kind) int {
 	panic("an unknown kind: " + kind)
 }
 
-// row is a row of the table. Number 0 means that there is no row.
+// row is a row of the Store, with relative times. Row number 0 means that there is no row.
 type row struct {
 	kind   int
 	life   durable.Life
 	due    int32
-	text   string // the State; each time in it is @ and the seconds
+	text   string // the State, in which each time is @ and a number of seconds
 	sealed bool
-	seen   uint8 // how often the last received order was stored
+	seen   uint8 // how many times the engine has stored another last received order
 }
 
-// facts are the parts of a row that the model needs. Times are seconds from the epoch.
+// facts are the fields of a row that the model needs. Their times count from epoch.
 type facts struct {
 	booking bookingFacts
 	cancel  cancellation
 }
 
-// bookingFacts are the parts of a stored booking that the model needs.
+// bookingFacts are the fields of a stored booking that the model needs.
 type bookingFacts struct {
 	durable.Booking
 	Round   int            `json:"round,omitempty"`
@@ -57,7 +57,7 @@ type bookingFacts struct {
 	Ending  durable.Ending `json:"ending,omitempty"`
 }
 
-// cancellation has the parts of a stored cancellation that the model needs.
+// cancellation has the fields of a stored cancellation that the model needs.
 type cancellation struct {
 	PlatformReferenceNo string
 	Round               int
@@ -65,17 +65,18 @@ type cancellation struct {
 	Ending              durable.CancelEnding
 }
 
-// table numbers rows.
+// table gives a number to each different row.
 type table struct {
 	account string
 	rows    []row
 	facts   []facts
 	numbers map[row]int32
 	moved   map[moved]int32
-	seen    map[string]string // the ciphertext of each order, by its plain text
-	sealed  []byte            // the request of each booking
+	seen    map[string]string // the stored "seen" field, by the received order
+	sealed  []byte            // the sealed request, which is the same for all bookings
 }
 
+// moved is a row and the seconds that were added to its times.
 type moved struct {
 	row int32
 	by  int16
@@ -90,7 +91,7 @@ var (
 	times     = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 	offsets   = regexp.MustCompile(`"@-?\d+"`)
 	seenText  = regexp.MustCompile(`"seen":"[^"]*"`)
-	forPeople = regexp.MustCompile(`,"(begun|problem)":"[^"]*"`) // fields of a booking that only people read
+	forPeople = regexp.MustCompile(`,"(begun|problem)":"[^"]*"`) // fields of a booking that only people read, and the engine does not
 )
 
 func (t *table) number(r row) int32 {
@@ -116,18 +117,18 @@ func (t *table) number(r row) int32 {
 	return n
 }
 
-// relative returns a text with its times as seconds from a moment.
+// relative returns a text in which each time is replaced by the seconds from a moment.
 func relative(text []byte, from time.Time) string {
 	return string(times.ReplaceAllFunc(text, func(quoted []byte) []byte {
 		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(quoted))
 		if err != nil || at.Nanosecond() != 0 {
-			panic(fmt.Sprint("a time that is no whole second: ", string(quoted)))
+			panic(fmt.Sprint("a time is not a whole second: ", string(quoted)))
 		}
 		return fmt.Appendf(nil, `"@%d"`, int64(at.Sub(from)/time.Second))
 	}))
 }
 
-// mapped returns a text with its seconds mapped to other texts.
+// mapped returns a text of relative, in which the result of to replaces each number of seconds.
 func mapped(text string, to func(seconds int64) string) string {
 	return offsets.ReplaceAllStringFunc(text, func(quoted string) string {
 		seconds, _ := strconv.ParseInt(quoted[2:len(quoted)-1], 10, 64)
@@ -135,7 +136,7 @@ func mapped(text string, to func(seconds int64) string) string {
 	})
 }
 
-// stored returns a row as a Store does.
+// stored returns a row as a Store does. from is the moment from which its times count.
 func (t *table) stored(n int32, from time.Time) durable.Row {
 	r := t.rows[n]
 	stored := durable.Row{ID: durable.ID{Account: t.account, Kind: kindOf[r.kind], Reference: reference}, Life: r.life,
@@ -149,9 +150,9 @@ func (t *table) stored(n int32, from time.Time) durable.Row {
 	return stored
 }
 
-// numberOf numbers a row that the engine has stored over the row before. told is the order that the caller
-// has received with it.
-func (t *table) numberOf(stored durable.Row, before int32, told string, from time.Time) int32 {
+// numberOf returns the number of a row that the engine has stored instead of the row before. received identifies the
+// order that the caller received in the same transaction.
+func (t *table) numberOf(stored durable.Row, before int32, received string, from time.Time) int32 {
 	r := row{kind: indexOf(stored.Kind), life: stored.Life, due: int32(stored.Due.Sub(from) / second), sealed: stored.Sealed != nil}
 	r.text, r.seen = relative(stored.State, from), t.rows[before].seen
 	if r.kind == booking {
@@ -161,8 +162,8 @@ func (t *table) numberOf(stored durable.Row, before int32, told string, from tim
 		t.sealed = stored.Sealed
 	}
 	if seen := seenText.FindString(r.text); r.kind == followed && seen != "" && seen != seenText.FindString(t.rows[before].text) {
-		r.seen++ // the encrypted text differs each time, also for the same order
-		what := fmt.Sprint(told, r.seen)
+		r.seen++ // two encryptions of the same order differ, so the first replaces the later ones
+		what := fmt.Sprint(received, r.seen)
 		if _, known := t.seen[what]; !known {
 			t.seen[what] = seen
 		}
@@ -171,7 +172,7 @@ func (t *table) numberOf(stored durable.Row, before int32, told string, from tim
 	return t.number(r)
 }
 
-// move adds seconds to the times of a row, and returns the new row.
+// move adds seconds to the times of a row, and returns the number of the new row.
 func (t *table) move(n int32, by int16) int32 {
 	if n == 0 || by == 0 {
 		return n
@@ -187,7 +188,7 @@ func (t *table) move(n int32, by int16) int32 {
 	return to
 }
 
-// recovery returns the recovery that the number of a row stands for.
+// recovery returns the recovery in the row with a number. from is the moment from which its times count.
 func (t *table) recovery(n int32, from time.Time) *hotelstays.BookingRecovery {
 	var b durable.Booking
 	if err := json.Unmarshal(t.stored(n, from).State, &b); err != nil {

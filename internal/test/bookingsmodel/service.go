@@ -16,29 +16,30 @@ import (
 
 const (
 	reference = "ref-1"
-	another   = "ref-2" // the reference of the other due row, if World.Many is set
+	another   = "ref-2" // the reference of another due row, if World.Many is set
 )
 
-// The order that somebody else has made under the reference is the last one of a view.
+// Orders are in slots. Slots 0 and 1 are for the orders of Book, and slot foreign is for the order that somebody else
+// makes under the reference.
 const (
 	foreign = 2
 	slots   = 3
 )
 
-// look is the version of an order: 0 means no order, and each change adds to it. If it is odd, the order is not
-// cancelled.
-type look uint8
+// revision is the revision of an order. 0 means that there is no order. Each change adds 2, and a cancellation adds 1,
+// so that the revision of a cancelled order is even.
+type revision uint8
 
-func (l look) cancelled() bool { return l > 0 && l%2 == 0 }
+func (l revision) cancelled() bool { return l > 0 && l%2 == 0 }
 
-// view is what QueryOrders returns under the reference.
-type view [slots]look
+// view has the revisions of the orders that QueryOrders returns under the reference.
+type view [slots]revision
 
 // The states of orders.
 var orderStates = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{9}}
 
 // orderOf returns an order. Orders of Book differ from the foreign order in their dates.
-func orderOf(slot int, l look) types.Order {
+func orderOf(slot int, l revision) types.Order {
 	o := types.Order{CustomerReferenceNo: reference, PlatformReferenceNo: fmt.Sprint("p-", slot), SupplierReferenceNo: fmt.Sprint("s-", slot),
 		CheckIn: "2900-01-01", CheckOut: "2900-01-03", Status: 2, HotelConfirmNo: fmt.Sprint("H-", (l-1)/2),
 		NetRate: types.Money{Currency: "EUR", Amount: "100"}}
@@ -51,10 +52,10 @@ func orderOf(slot int, l look) types.Order {
 	return o
 }
 
-// looks returns the slot and the look of an order.
-func looks(o *types.Order) (slot int8, l look) {
+// slotAndRevision finds the slot and the revision of an order.
+func slotAndRevision(o *types.Order) (slot int8, l revision) {
 	for slot := range slots {
-		for l := look(1); l < 20; l++ {
+		for l := revision(1); l < 20; l++ {
 			is := orderOf(slot, l)
 			if is.PlatformReferenceNo == o.PlatformReferenceNo && is.HotelConfirmNo == o.HotelConfirmNo && is.Status == o.Status {
 				return int8(slot), l
@@ -77,19 +78,19 @@ func (v view) orders() (orders []types.Order) {
 type code uint8
 
 const (
-	succeeds code = iota // a transaction is committed, or a read answered
+	succeeds code = iota // a transaction is committed, or a read is answered
 	fails
-	spoils   // a read is refused because of its request
-	made     // Book returns an order, or Cancel is carried out
-	accepted // Cancel is answered before it is carried out
+	spoils   // the service refuses a read because of a reference in it
+	made     // Book returns an order, or the answer to Cancel has the status cancelled
+	accepted // the answer to Cancel has another status than cancelled
 	refused
 	lost
-	unsent // the request was not sent, because it was too late
-	polled // Book has polled by itself, and has an outcome
-	gaveUp // Book has polled by itself, without an outcome
+	unsent // the request was not sent
+	polled // BookAndRecover has polled after Book, and has an outcome
+	gaveUp // BookAndRecover has polled after Book, and has no outcome
 )
 
-// Client returns a client whose service knows the states of the model's orders.
+// Client returns a client that knows what the statuses of the model's orders mean.
 func Client(transport http.RoundTripper) *hotelstays.Client {
 	client, err := hotelstays.New("https://service.example.com",
 		hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},

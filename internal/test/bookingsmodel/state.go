@@ -1,5 +1,5 @@
-// A state: the orders at the service, the rows, the calls of the workers, and the time, which jumps to the next moment
-// that may change something.
+// A state has the orders at the service, the rows, the calls of the workers, and the time. Time jumps to the next
+// moment at which something can change.
 
 package bookingsmodel
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// state is a state of the world. Its times, also those of its rows, are seconds from now.
+// state is a state of the world. All its times, also the times of its rows, are seconds from now.
 type state struct {
 	skew    int16 // how far the clock of the second worker is ahead
 	rows    [kinds]int32
@@ -23,21 +23,21 @@ type state struct {
 	acts    uint8
 	cancels uint8
 
-	books   [2]book
-	foreign look
-	sent    is // the state of a Cancel
-	target  int8
-	sentBy  int16
-	left    uint8 // the number of Cancels that were sent for this cancellation
+	books          [2]book
+	foreign        revision
+	cancelProgress progress // the state of a Cancel
+	cancelSlot     int8
+	cancelBy       int16
+	cancelsSent    uint8 // how many Cancels were sent for this cancellation
 
-	delivered  uint8 // the number of outcomes delivered in this round
-	told       durable.Ending
-	ended      uint8 // how often OnCancel has received this cancellation
-	done       bool  // the cancellation ended as cancelled
-	slot       int8  // the slot of the order that was found
-	seen       look  // the look that the caller has received last
-	unfollowed bool
-	wrong      broken
+	delivered        uint8 // how many outcomes OnOutcome has received in this round
+	ending           durable.Ending
+	cancelDeliveries uint8    // how often OnCancel has received this cancellation
+	cancelDone       bool     // the cancellation ended as cancelled
+	foundSlot        int8     // the slot of the order that was found
+	seen             revision // the revision of the order that the caller has received last
+	unfollowed       bool
+	broken           broken
 }
 
 // broken is a promise that a step has broken.
@@ -55,41 +55,42 @@ func (b broken) String() string {
 
 // book is a Book that may make an order, or has made it.
 type book struct {
-	is    is
-	by    int16 // the time by which the order becomes visible, or changes next
-	look  look
-	round uint8
+	progress progress
+	by       int16 // the time by which the order becomes visible, or changes next
+	revision revision
+	round    uint8
 }
 
-type is uint8
+// progress is how far a Book or Cancel has come.
+type progress uint8
 
 const (
-	nothing is = iota
-	flying     // the request may still arrive
-	exists     // the order exists, or is cancelled
-	shown      // QueryOrders returns it
+	noRequest progress = iota
+	inFlight           // the request may still arrive
+	exists             // the order is made, or Cancel is accepted, but QueryOrders does not show it yet
+	visible            // QueryOrders shows the order, or that it is cancelled
 )
 
-// worker is a call of the engine.
+// worker is a worker with its current call of the engine. history 0 means that it has no call.
 type worker struct {
 	history  int32
 	age      int16 // the age of the call
-	does     does
-	still    bool  // it stands still while time passes
-	mine     int8  // the order of its Book
+	activity activity
+	standing bool  // the worker stands still while time passes
+	slot     int8  // the slot of the order of its Book
 	recovery int32 // the recovery with which its Book polls
 }
 
-type does uint8
+type activity uint8
 
 const (
-	asks     does = iota
-	awaits        // waits for the answer to Book or Cancel
-	recovers      // polls by itself, after Book
-	holds         // has not committed a transaction that it has run
+	asking      activity = iota // the call asks for its next operation
+	awaiting                    // the call waits for the answer to Book or Cancel
+	recovering                  // the call polls in its own process, after Book
+	uncommitted                 // the call has run a transaction, and has not committed it
 )
 
-// compare orders workers.
+// compare sorts workers.
 func (a worker) compare(b worker) int {
 	n := func(is bool) int {
 		if is {
@@ -97,19 +98,19 @@ func (a worker) compare(b worker) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(b.history, a.history), cmp.Compare(a.age, b.age), cmp.Compare(a.does, b.does), n(a.still)-n(b.still),
-		cmp.Compare(a.mine, b.mine), cmp.Compare(a.recovery, b.recovery))
+	return cmp.Or(cmp.Compare(b.history, a.history), cmp.Compare(a.age, b.age), cmp.Compare(a.activity, b.activity),
+		n(a.standing)-n(b.standing), cmp.Compare(a.slot, b.slot), cmp.Compare(a.recovery, b.recovery))
 }
 
 func (s *state) idle() bool { return s.workers[0].history == 0 && s.workers[1].history == 0 }
 
-// clock returns the time of a worker's clock.
+// clock returns the time of a worker's clock, in seconds from now.
 func (s *state) clock(w int) int16 { return int16(w) * s.skew }
 
-// orders counts the orders of Book.
+// orders counts the orders that Book has made.
 func (s *state) orders() (n int) {
 	for _, b := range s.books {
-		if b.is >= exists {
+		if b.progress >= exists {
 			n++
 		}
 	}
@@ -119,25 +120,26 @@ func (s *state) orders() (n int) {
 // view returns what QueryOrders returns.
 func (s *state) view() (v view) {
 	for i, b := range s.books {
-		if b.is == shown {
-			v[i] = b.look
+		if b.progress == visible {
+			v[i] = b.revision
 		}
 	}
 	v[foreign] = s.foreign
 	return v
 }
 
-// mayCome reports whether an order of Book exists, or may still be made.
-func (s *state) mayCome() bool { return s.books[0].is != nothing || s.books[1].is != nothing }
-
-// awaited reports whether a worker waits for the answer to a Book.
-func (s *state) awaited(i int) bool {
-	return slices.ContainsFunc(s.workers[:], func(w worker) bool { return w.does == awaits && int(w.mine) == i })
+// mayCome reports whether Book has made an order, or may still make one.
+func (s *state) mayCome() bool {
+	return s.books[0].progress != noRequest || s.books[1].progress != noRequest
 }
 
-// marks holds the next time at which something can happen, and the time that may not pass before something does.
+// awaited reports whether a worker waits for the answer to the Book with index i.
+func (s *state) awaited(i int) bool {
+	return slices.ContainsFunc(s.workers[:], func(w worker) bool { return w.activity == awaiting && int(w.slot) == i })
+}
+
 type marks struct {
-	next  int16
+	next  int16 // the next time at which something can happen
 	limit int16 // time may not pass this mark before something happens
 }
 
@@ -152,36 +154,36 @@ func (m *marks) until(t int16) {
 	m.limit = min(m.limit, t)
 }
 
-// time lets time pass to the next mark, unless something has to happen before.
-func (v *visit) time() {
+// passTime lets time pass to the next mark, unless something has to happen before.
+func (v *visit) passTime() {
 	s, m, waits := v.from, marks{1<<15 - 1, never}, false
 	for w := range s.workers {
-		if v.mark(&m, w) && !s.workers[w].still && (w == 0 || !v.Alone) {
+		if v.mark(&m, w) && !s.workers[w].standing && (w == 0 || !v.Alone) {
 			waits = true
-			v.fault(w, "", "stands still", func(s *state) { s.workers[w].still = true })
+			v.fault(w, "", "stands still", func(s *state) { s.workers[w].standing = true })
 		}
 	}
 	for _, b := range s.books {
-		if b.is == flying || b.is == exists || b.is == shown && v.changes(b) {
+		if b.progress == inFlight || b.progress == exists || b.progress == visible && v.changes(b) {
 			m.until(b.by - 1)
 		}
 		m.at(b.by)
 	}
-	if s.sent == flying || s.sent == exists {
-		m.until(s.sentBy - 1)
+	if s.cancelProgress == inFlight || s.cancelProgress == exists {
+		m.until(s.cancelBy - 1)
 	}
 	if waits || m.next > m.limit {
 		return
 	}
 	v.passes = time.Duration(m.next) * second
 	for _, me := range s.workers {
-		v.ends = v.ends || me.does == awaits && v.limit(me) == m.next
+		v.ends = v.ends || me.activity == awaiting && v.limit(me) == m.next
 	}
-	v.to(-1, "", "time passes by "+v.passes.String(), func(s *state) { v.pass(s, m.next) })
+	v.to(-1, "", "time passes by "+v.passes.String(), func(s *state) { v.moveTimes(s, m.next) })
 	v.passes, v.ends = 0, false
 }
 
-// mark adds the times that count for a worker, and reports whether it has something to do now.
+// mark adds the times at which a worker may act, and reports whether the worker has something to do now.
 func (v *visit) mark(m *marks, w int) (busy bool) {
 	s, now := v.from, v.from.clock(w)
 	me := s.workers[w]
@@ -206,9 +208,9 @@ func (v *visit) mark(m *marks, w int) (busy bool) {
 	switch {
 	case me.history == 0:
 		return busy
-	case me.does == awaits:
+	case me.activity == awaiting:
 		m.until(v.limit(me))
-	case me.does == recovers:
+	case me.activity == recovering:
 		m.until(v.limit(me))
 		m.at(clockOf(v.facts[me.recovery].booking.Recovery.NextPoll))
 	default:
@@ -217,13 +219,13 @@ func (v *visit) mark(m *marks, w int) (busy bool) {
 	return false
 }
 
-// limit returns when the ctx of the operation that a worker asks for ends.
+// limit returns the time at which the ctx of a worker's next operation ends.
 func (v *visit) limit(me worker) int16 {
 	return int16(min(v.replay(me.history).limit-int32(me.age), never))
 }
 
-// pass lets time pass: it moves the times of a state back.
-func (v *visit) pass(s *state, by int16) {
+// moveTimes moves the times of a state back.
+func (v *visit) moveTimes(s *state, by int16) {
 	for k := range s.rows {
 		s.rows[k] = v.move(s.rows[k], -by)
 	}
@@ -236,5 +238,5 @@ func (v *visit) pass(s *state, by int16) {
 	for i := range s.books {
 		s.books[i].by = max(s.books[i].by-by, 0)
 	}
-	s.sentBy = max(s.sentBy-by, 0)
+	s.cancelBy = max(s.cancelBy-by, 0)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// visit is the visit of a state: it yields what may follow.
+// visit yields the steps that may follow a state.
 type visit struct {
 	*model
-	from   state
-	passes time.Duration // the time that passes in the next step
-	ends   bool          // the ctx of a request ends in the next step
-	given  reply         // the reply of the last step
-	yield  func(Step, state)
+	from      state
+	passes    time.Duration // the time that passes in the next step
+	ends      bool          // the ctx of a request ends in the next step
+	lastReply reply         // the reply of the last step
+	yield     func(Step, state)
 }
 
 func (m *model) next(s state, yield func(Step, state)) {
@@ -30,28 +30,28 @@ func (m *model) next(s state, yield func(Step, state)) {
 	for i := range s.books {
 		v.serve(i)
 	}
-	v.world()
-	if m.open(s) || !s.idle() {
-		v.time()
+	v.outside()
+	if m.hasOpenRow(s) || !s.idle() {
+		v.passTime()
 	}
 }
 
-// to yields the state that follows by a step.
+// to yields a step, and the state after it.
 func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
 	s := v.from
 	if worker >= 0 {
-		s.workers[worker].still = false
+		s.workers[worker].standing = false
 	}
-	v.given = reply{}
+	v.lastReply = reply{}
 	change(&s)
 	swap := s.skew == 0 && !v.Alone && s.workers[1].compare(s.workers[0]) < 0
 	if swap { // workers with the same clock are interchangeable
 		s.workers[0], s.workers[1] = s.workers[1], s.workers[0]
 	}
-	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, Ends: v.ends, swaps: swap, answer: v.given}, s)
+	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, Ends: v.ends, swaps: swap, answer: v.lastReply}, s)
 }
 
-// fault yields a step like to, and counts it as a fault.
+// fault is like to, but counts the step as a fault. It yields nothing if no fault is left.
 func (v *visit) fault(worker int, op Op, do string, change func(s *state)) {
 	if v.from.faults > 0 {
 		v.to(worker, op, do, func(s *state) {
@@ -67,26 +67,26 @@ type place struct {
 	reply int
 }
 
-// stale is a history whose rows of a kind have changed.
+// stale is the key of a history in which the row of a kind has changed.
 type stale struct {
 	history int32
 	kind    int
 }
 
-// framed returns a row with its times relative to the beginning of a worker's call, by the worker's clock.
+// framed returns a row whose times are seconds from the beginning of a worker's call, by the worker's clock.
 func (s *state) framed(m *model, w, kind int) int32 {
 	return m.move(s.rows[kind], s.workers[w].age-s.clock(w))
 }
 
-// reply gives a reply to a worker's call, with the rows that the operation looks at. Only a run shows which rows these
-// are, so the first operation of each kind runs twice. It returns the result of the operation.
-func (v *visit) reply(s *state, w int, r reply) *result {
+// giveReply gives a reply to a worker's call, with the rows that the operation reads, and returns the result. Only a
+// replay shows which rows the operation reads. So it replays the operation again if it had left out a row.
+func (v *visit) giveReply(s *state, w int, r reply) *result {
 	me := &s.workers[w]
 	c, replies := v.callOf(me.history)
-	at, given := place{c, len(replies)}, v.replay(me.history).what == postpones
-	v.given = r
+	at, given := place{c, len(replies)}, v.replay(me.history).opKind == postpones
+	v.lastReply = r
 	for r.at = me.age; ; {
-		looks := v.looks[at]
+		looks := v.lookedAt[at]
 		for k, may := range looks {
 			if may && !given {
 				r.rows[k] = s.framed(v.model, w, k)
@@ -97,7 +97,7 @@ func (v *visit) reply(s *state, w int, r reply) *result {
 			missed = missed || res.looked[k] && !looks[k]
 			looks[k] = looks[k] || res.looked[k]
 		}
-		if v.looks[at] = looks; missed && !given {
+		if v.lookedAt[at] = looks; missed && !given {
 			continue
 		}
 		for k := range r.rows {
@@ -111,17 +111,17 @@ func (v *visit) reply(s *state, w int, r reply) *result {
 	}
 }
 
-// rest ends a call that has returned.
-func (v *visit) rest(s *state, w int) {
-	if me := &s.workers[w]; v.replay(me.history).what == returned {
+// endReturned frees a worker whose call has returned.
+func (v *visit) endReturned(s *state, w int) {
+	if me := &s.workers[w]; v.replay(me.history).opKind == returned {
 		*me = worker{}
 	}
 }
 
 // answer gives a reply that changes no row.
 func (v *visit) answer(s *state, w int, r reply) {
-	v.reply(s, w, r)
-	v.rest(s, w)
+	v.giveReply(s, w, r)
+	v.endReturned(s, w)
 }
 
 // commit stores the rows that a worker's operation has written, and delivers its outcomes. age is the age of the call.
@@ -135,10 +135,10 @@ func (v *visit) commit(s *state, w int, age int16, res *result) {
 			s.workers[i].history = v.stale(s.workers[i].history, k)
 		}
 	}
-	v.deliver(s, res.told)
+	v.deliver(s, res.deliveries)
 }
 
-// stale returns a history after a change of a row: the last version that its call has seen is no longer the latest.
+// stale returns a history after the row of a kind was changed: the last version that the call knows is no longer stored.
 func (v *visit) stale(h int32, kind int) int32 {
 	to, known := v.stales[stale{h, kind}]
 	if known || h == 0 {
@@ -156,7 +156,7 @@ func (v *visit) stale(h int32, kind int) int32 {
 		}
 		if v.results[to] == nil {
 			res := *v.replay(h)
-			if res.what == postpones && res.kind == kind {
+			if res.opKind == postpones && res.kind == kind {
 				res.version--
 			}
 			v.results[to] = &res
@@ -166,40 +166,40 @@ func (v *visit) stale(h int32, kind int) int32 {
 	return to
 }
 
-// leased reports whether the latest version of a row that a call knows is from its own lease.
+// leased reports whether the call itself has written the stored version of the row, by its lease.
 func (v *visit) leased(c call, replies []reply, kind int) bool {
 	k, _, is := c.runs()
 	return is && k == kind && len(replies) > 0 && replies[0].versions[kind] == -1
 }
 
 // deliver records what the caller receives.
-func (v *visit) deliver(s *state, t told) {
+func (v *visit) deliver(s *state, t deliveries) {
 	switch {
 	case t.outcome != "":
-		s.delivered, s.told = s.delivered+1, t.outcome
+		s.delivered, s.ending = s.delivered+1, t.outcome
 		if t.outcome == durable.EndingFound {
-			s.slot, s.seen = t.slot, t.look
+			s.foundSlot, s.seen = t.slot, t.revision
 		}
 	case t.cancel != "":
-		s.ended, s.done = s.ended+1, t.cancel == durable.CancelDone
+		s.cancelDeliveries, s.cancelDone = s.cancelDeliveries+1, t.cancel == durable.CancelDone
 	case t.changed:
-		if t.slot != s.slot || t.look <= s.seen || t.before != 0 && t.before != s.seen {
-			s.wrong = wrongChange
+		if t.slot != s.foundSlot || t.revision <= s.seen || t.before != 0 && t.before != s.seen {
+			s.broken = wrongChange
 		}
-		s.seen = t.look
+		s.seen = t.revision
 	}
 }
 
-// atOnce does a call with all its operations.
-func (v *visit) atOnce(s *state, c call, w int) error {
+// runToEnd does a call with all its operations.
+func (v *visit) runToEnd(s *state, c call, w int) error {
 	at := *s
 	at.workers[w] = worker{history: v.history(node{parent: -int32(c)})}
 	res := v.replay(at.workers[w].history)
-	for res.what != returned {
-		res = v.reply(&at, w, reply{})
+	for res.opKind != returned {
+		res = v.giveReply(&at, w, reply{})
 		v.commit(&at, w, 0, res)
 	}
-	s.rows, s.ended, s.done = at.rows, at.ended, at.done
+	s.rows, s.cancelDeliveries, s.cancelDone = at.rows, at.cancelDeliveries, at.cancelDone
 	for i := range s.workers {
 		if i != w {
 			s.workers[i] = at.workers[i]
@@ -213,59 +213,59 @@ func (v *visit) atOnce(s *state, c call, w int) error {
 	return res.err
 }
 
-// leave ends the call of a worker.
-func (v *visit) leave(s *state, w int) {
-	if me := s.workers[w]; me.does == awaits {
-		v.lose(s, me)
+// endCall ends the call of a worker that dies.
+func (v *visit) endCall(s *state, w int) {
+	if me := s.workers[w]; me.activity == awaiting {
+		v.loseAnswer(s, me)
 	}
 	s.workers[w] = worker{}
 }
 
-// lose ends the wait for an answer, which is lost.
-func (v *visit) lose(s *state, me worker) {
+// loseAnswer ends the time limit of a request whose answer is lost: from now on its effect appears within ShowsWithin.
+func (v *visit) loseAnswer(s *state, me worker) {
 	switch {
-	case v.replay(me.history).what == sendsCancel:
-		s.sentBy = min(s.sentBy, v.within())
-	case me.mine < foreign:
-		s.books[me.mine].by = min(s.books[me.mine].by, v.within())
+	case v.replay(me.history).opKind == sendsCancel:
+		s.cancelBy = min(s.cancelBy, v.within())
+	case me.slot < foreign:
+		s.books[me.slot].by = min(s.books[me.slot].by, v.within())
 	}
 }
 
 // within is ShowsWithin in seconds.
 func (m *model) within() int16 { return int16(m.ShowsWithin / second) }
 
-// work yields what a worker may do next.
+// work yields the possible next steps of a worker.
 func (v *visit) work(w int) {
 	me := v.from.workers[w]
 	if me.history == 0 {
 		v.begin(w)
-		return // nothing can be lost
+		return // a worker without a call has nothing to lose
 	}
 	res := v.replay(me.history)
 	switch {
-	case me.does == holds:
+	case me.activity == uncommitted:
 		v.to(w, Transaction, "commits", func(s *state) {
-			s.workers[w].does = asks
+			s.workers[w].activity = asking
 			v.commit(s, w, me.age, res)
-			v.rest(s, w)
+			v.endReturned(s, w)
 		})
-	case me.does == recovers:
+	case me.activity == recovering:
 		v.recover(w)
-	case res.what == books:
+	case res.opKind == books:
 		v.book(w)
-	case res.what == sendsCancel:
+	case res.opKind == sendsCancel:
 		v.cancel(w, res.slot)
-	case res.what == reads:
+	case res.opKind == reads:
 		v.to(w, Read, "looks at the booking", func(s *state) { v.answer(s, w, reply{}) })
-	case res.what == steps, res.what == queries:
+	case res.opKind == steps, res.opKind == queries:
 		v.read(w, "reads the order", func(s *state, r reply) { v.answer(s, w, r) })
 	default:
 		v.write(w, res)
 	}
-	v.fault(w, "", "dies", func(s *state) { v.leave(s, w) })
+	v.fault(w, "", "dies", func(s *state) { v.endCall(s, w) })
 }
 
-// begin yields the calls that a free worker may start: the caller's Send, or a turn of Run.
+// begin yields the calls that a free worker may begin: the caller's Send, or a turn of Run.
 func (v *visit) begin(w int) {
 	s, now := v.from, v.from.clock(w)
 	b := v.facts[s.rows[booking]].booking
@@ -297,10 +297,10 @@ func count(is bool) int {
 	return 0
 }
 
-// write yields the results of a transaction, or of a Postpone.
+// write yields the possible results of a transaction or of a Postpone.
 func (v *visit) write(w int, res *result) {
 	r, op, do := reply{}, Transaction, ""
-	if res.what == postpones {
+	if res.opKind == postpones {
 		if op, do = Postpone, "finds the row changed"; res.version == 0 || v.Breaks.SameVersion {
 			r.rows[res.kind], do = v.from.framed(v.model, w, res.kind), "sets when the "+string(kindOf[res.kind])+" is due"
 		}
@@ -308,12 +308,12 @@ func (v *visit) write(w int, res *result) {
 	v.perform(w, op, do, v.from.workers[w], r)
 }
 
-// perform yields a write of a call, and its failures. A call also sees a failure if the write is applied, but reports
+// perform yields a write of a call, and its two failures: the write is not applied, or it is applied although it reports
 // an error.
 func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	s := v.from
 	s.workers[w] = me
-	res := v.reply(&s, w, r)
+	res := v.giveReply(&s, w, r)
 	if do == "" {
 		do = v.describe(&s, w, res)
 	}
@@ -326,7 +326,7 @@ func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 			if commits {
 				v.commit(s, w, me.age, res)
 			} else if delivers {
-				v.deliver(s, res.told)
+				v.deliver(s, res.deliveries)
 			}
 		}
 	}
@@ -334,8 +334,8 @@ func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	if v.Breaks.NoLock && op == Transaction && wrote {
 		v.to(w, op, do+", and commits later", func(s *state) {
 			s.workers[w] = me
-			v.reply(s, w, r)
-			s.workers[w].does = holds
+			v.giveReply(s, w, r)
+			s.workers[w].activity = uncommitted
 		})
 	} else {
 		v.to(w, op, do, given(r, true, false))
@@ -352,7 +352,7 @@ func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	}
 }
 
-// describe returns a text about the rows that a transaction writes.
+// describe returns the text of a step that stores rows.
 func (v *visit) describe(s *state, w int, res *result) (text string) {
 	for k, n := range res.wrote {
 		if n != 0 {
@@ -362,13 +362,13 @@ func (v *visit) describe(s *state, w int, res *result) (text string) {
 	switch {
 	case text == "":
 		return "finds nothing to store"
-	case res.told != told{}:
+	case res.deliveries != deliveries{}:
 		text += ", and the caller receives that"
 	}
 	return "stores: " + text[2:]
 }
 
-// word returns the phase of a row.
+// word returns the phase or the ending of a row.
 func (m *model) word(n int32, now int16) string {
 	f, life := m.facts[n], m.rows[n].life
 	switch m.rows[n].kind {

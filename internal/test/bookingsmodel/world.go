@@ -1,10 +1,10 @@
 // Package bookingsmodel tries the events around a booking in every order, and searches for a broken promise.
 //
-// A [World] has one service, two workers, and the rows of one reference: its booking, its cancellation and its order
-// that is followed. Its workers are calls of a durable.Engine itself, with a Store and a Client of the model. Between
-// any two operations that a call asks for, the other worker acts, time passes, an order is made or becomes visible, a
-// person or a webhook comes, or something fails. World.Search visits each state once, breadth first, so that the path
-// to a violated promise is the shortest.
+// A [World] has one service, two workers, and the rows of one reference: its booking, its cancellation and its followed
+// order. The workers call the real durable.Engine, with a Store and a Client of the model. Between any two operations of
+// a call, the other worker may act, time may pass, an order may be made or become visible, a person or a webhook may act,
+// or something may fail. World.Search visits each state once, breadth first, so that it finds the shortest path to a
+// broken promise.
 //
 // docs/decisions/every-order.md says what the search has found, and what it leaves out.
 package bookingsmodel
@@ -36,15 +36,15 @@ const (
 
 // World says what may happen, and how often.
 type World struct {
-	// Faults is the total number of faults: a crash, an answer of Book or Cancel that is lost, a
-	// read that fails, a write that fails, a write that is applied although it reports a failure, or a worker
-	// that stands still while time passes, until it goes on at any time.
+	// Faults is the total number of faults. A fault is a crash, a lost answer to Book or Cancel, a read that fails, a
+	// write that fails, a write that is applied although it reports a failure, or a worker that stands still while
+	// time passes, and continues at any later time.
 	Faults int
 	// Wakes is the number of webhooks. They come at any time and for any reason.
 	Wakes int
 	// Rounds is the number of times that a booking begins under the reference.
 	Rounds int
-	// Alone: there is one worker.
+	// Alone leaves out the second worker.
 	Alone bool
 	// Skew is how far the clock of the second worker may be ahead of the first's, or behind it.
 	Skew time.Duration
@@ -52,22 +52,22 @@ type World struct {
 	BookTimeout time.Duration
 	// InProcess lets a worker poll by itself after its Book, until BookTimeout.
 	InProcess bool
-	// ShowsWithin is the longest time after the end of Book until its order becomes visible. The same limit
-	// holds for the effect of a Cancel.
+	// ShowsWithin is the longest time from the end of Book until its order becomes visible. The same limit
+	// applies to the effect of a Cancel.
 	ShowsWithin time.Duration
-	// Idempotent: a second Book under the reference returns the first order. If it is false, no
-	// service protects the booking, and each Book that arrives makes an order.
+	// Idempotent: a second Book under the reference returns the first order. If it is false, each Book that arrives
+	// makes an order.
 	Idempotent bool
-	// Found: the world begins when the booking has been found, and its order is not visible yet.
+	// Found: at the beginning of the world the booking has ended as found, and its order is not visible yet.
 	Found bool
 	// Acts is how often a person abandons a booking, retries it, or ends the reads of its order.
 	Acts int
-	// Cancels is how often a person begins a cancellation, at any time when CancelTx accepts it.
+	// Cancels is how often a person begins a cancellation, at any time at which CancelTx accepts it.
 	Cancels int
-	// Foreign: somebody else makes an order under the reference, before Book does, or when the booking was
-	// found. Cancellations may name it.
+	// Foreign: somebody else makes an order under the reference, before Book does, or after the booking was
+	// found. A cancellation may name that order.
 	Foreign bool
-	// Follows: orders are followed. An order changes Changes times, each time within ShowsWithin, and is then
+	// Follows: the engine follows orders. An order changes Changes times, each time within ShowsWithin, and is then
 	// cancelled.
 	Follows bool
 	Changes int
@@ -81,11 +81,11 @@ type World struct {
 
 // Breaks are faults of the Store, the Queue and the Client.
 type Breaks struct {
-	NoLock       bool // a transaction reads at one time, and writes at another
+	NoLock       bool // a transaction is committed later than it reads its rows, without a lock
 	SameVersion  bool // the version of a row does not differ after a change
 	CommitLost   bool // a crash undoes a commit that was reported
 	LateClient   bool // Book and Cancel leave after the end of their ctx
-	DeliverApart bool // OnOutcome and OnCancel do not use the transaction
+	DeliverApart bool // OnOutcome and OnCancel take effect even if the commit fails
 	EndingLost   bool // the ending of a row is not saved
 	LeaseStays   bool // a lease has no end
 	NobodySends  bool // Due leaves out the bookings that wait for Send
@@ -99,7 +99,7 @@ const (
 // Step is a step of a path.
 type Step struct {
 	Worker int // 0 or 1, or -1 if no worker makes the step
-	// Op is the operation of the worker's call that happens: one of the constants, or empty.
+	// Op is the operation that the worker's call does: one of the constants, or empty.
 	Op  Op
 	Do  string
 	At  time.Duration // the time since the booking began
@@ -118,10 +118,10 @@ type Op string
 
 // The operations.
 const (
-	Claim       Op = "claim"       // Due and Postpone of the turn of a Run
+	Claim       Op = "claim"       // Due, and the Postpone that leases the due rows
 	Transaction Op = "transaction" // InTx
-	Postpone    Op = "postpone"    // Postpone behind a turn
-	Read        Op = "read"        // a read of the booking, for its cancellation
+	Postpone    Op = "postpone"    // a later Postpone
+	Read        Op = "read"        // Read of the booking, for its cancellation
 	Request     Op = "request"     // Book, Cancel or QueryOrders
 )
 
@@ -131,7 +131,7 @@ const (
 	ButApplied = ", which is applied, but seems to fail"
 )
 
-// String is a line of a path.
+// String returns the step as a line of text.
 func (s Step) String() string {
 	who := "        "
 	if s.Worker >= 0 {
@@ -145,7 +145,7 @@ type Result struct {
 	States, Depth int
 	// Replays is the number of times that a call of the engine has run.
 	Replays int
-	// Violated is the invariant that does not hold, or empty. Path leads there.
+	// Violated is the invariant that does not hold, or empty. Path leads to the state that violates it.
 	Violated string
 	Path     []Step
 }
@@ -155,16 +155,17 @@ func (w World) Search(limit int) Result {
 	m := w.model()
 	g, why, at := m.explore(limit, m.next)
 	last := int32(len(g.states) - 1)
-	r := Result{States: len(g.states), Depth: len(g.to(last)) - 1, Violated: why, Replays: m.Replays}
+	r := Result{States: len(g.states), Depth: len(g.pathTo(last)) - 1, Violated: why, Replays: m.Replays}
 	if why != "" {
-		r.Path = g.steps(g.to(at), func(state, Step) {})
-		tell(r.Path)
+		r.Path = g.steps(g.pathTo(at), func(state, Step) {})
+		setTimes(r.Path)
 	}
 	return r
 }
 
-// tell sets the times and the workers of a path. The search does not distinguish workers with the same clock.
-func tell(path []Step) {
+// setTimes sets the time and the worker of each step of a path. The search may swap two workers with the same clock:
+// setTimes undoes these swaps.
+func setTimes(path []Step) {
 	var now time.Duration
 	swapped := false
 	for i := range path {
@@ -191,16 +192,16 @@ type model struct {
 	results   []*result
 	histories map[node]int32
 	stales    map[stale]int32
-	looks     map[place][kinds]bool // the rows that each operation of a call has looked at
+	lookedAt  map[place][kinds]bool // the rows that each operation of a call has read
 	Replays   int
-	lost      int32 // the recovery of a Book whose answer was lost, when it ends
+	lost      int32 // the row number of the recovery of a Book whose answer is lost now
 }
 
 func (w World) model() *model {
 	c := &client{known: map[bookReply]booked{}}
 	c.Client = Client(c)
 	m := &model{World: w, table: newTable(c.Account()), client: c, histories: map[node]int32{}, stales: map[stale]int32{},
-		looks: map[place][kinds]bool{}, nodes: make([]node, 1), results: []*result{{}}} // history 0 is none
+		lookedAt: map[place][kinds]bool{}, nodes: make([]node, 1), results: []*result{{}}} // history 0 means no call
 	c.m = m
 	keys := []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
 	opts := durable.Options[*memstore.Tx]{Client: c, Keys: keys, BookTimeout: w.BookTimeout, MaxWorkers: 1,
@@ -216,11 +217,11 @@ func (w World) model() *model {
 	return m
 }
 
-// first returns the states in which a world begins.
-func (m *model) first() (first []state) {
+// initialStates returns the states in which a world begins: one for each difference of the clocks.
+func (m *model) initialStates() (first []state) {
 	s := state{faults: uint8(m.Faults), wakes: uint8(m.Wakes), acts: uint8(m.Acts), cancels: uint8(m.Cancels)}
 	v := &visit{model: m, from: s}
-	if err := v.atOnce(&s, begins, 0); err != nil {
+	if err := v.runToEnd(&s, begins, 0); err != nil {
 		panic(err)
 	}
 	s.round = 1
@@ -241,23 +242,23 @@ func (m *model) first() (first []state) {
 	return first
 }
 
-// invariant is what must never be in a state.
 type invariant struct {
 	name     string
 	violated bool
 }
 
-func (m *model) wrong(s state) string {
-	cancelled := s.foreign.cancelled() || s.books[0].look.cancelled() || s.books[1].look.cancelled()
+func (m *model) violated(s state) string {
+	cancelled := s.foreign.cancelled() || s.books[0].revision.cancelled() || s.books[1].revision.cancelled()
 	f := m.rows[s.rows[followed]]
 	for _, invariant := range [...]invariant{
-		{s.wrong.String(), s.wrong != 0},
+		{s.broken.String(), s.broken != 0},
 		{TwoOrders, s.orders() > 1},
-		{FalseAbsent, (s.told == durable.EndingAbsent || s.told == durable.EndingFailed) && s.mayCome()},
-		{Twice, s.delivered > 1 || s.ended > 1},
-		{TwoCancels, s.left > 1},
-		{FalseEnding, s.ended > 0 && (s.done && !cancelled || !s.done && !m.Follows && (cancelled || s.sent == flying))},
-		{LostChange, f.kind == followed && f.life != durable.Open && !s.unfollowed && s.seen != s.books[s.slot].look},
+		{FalseAbsent, (s.ending == durable.EndingAbsent || s.ending == durable.EndingFailed) && s.mayCome()},
+		{Twice, s.delivered > 1 || s.cancelDeliveries > 1},
+		{TwoCancels, s.cancelsSent > 1},
+		{FalseEnding, s.cancelDeliveries > 0 && (s.cancelDone && !cancelled ||
+			!s.cancelDone && !m.Follows && (cancelled || s.cancelProgress == inFlight))},
+		{LostChange, f.kind == followed && f.life != durable.Open && !s.unfollowed && s.seen != s.books[s.foundSlot].revision},
 	} {
 		if invariant.violated && (m.Only == "" || m.Only == invariant.name) {
 			return invariant.name
@@ -272,11 +273,12 @@ func (m *model) done(s state) bool {
 		return true
 	}
 	ended := m.facts[s.rows[booking]].booking.Ending
-	return s.idle() && !m.open(s) && (s.delivered == 1 || ended == durable.EndingAbandoned) && (s.rows[cancel] == 0 || s.ended == 1)
+	return s.idle() && !m.hasOpenRow(s) && (s.delivered == 1 || ended == durable.EndingAbandoned) &&
+		(s.rows[cancel] == 0 || s.cancelDeliveries == 1)
 }
 
 // open reports whether a row is open.
-func (m *model) open(s state) bool {
+func (m *model) hasOpenRow(s state) bool {
 	for _, n := range s.rows {
 		if n != 0 && m.rows[n].life == durable.Open {
 			return true

@@ -15,9 +15,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// Tx is a transaction: what it sees, and what it has looked at, locked and saved.
+// Tx is a transaction. Rows are all rows as the transaction sees them. Seen, Locked and Saved are the rows that it has
+// read, locked and saved.
 type Tx struct {
-	Guarded bool // as in durable.Store
+	Guarded bool // the argument guarded of InTx
 	Rows    map[durable.ID]durable.Row
 	Seen    map[durable.ID]bool
 	Locked  map[durable.ID]bool
@@ -57,14 +58,14 @@ func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *dur
 	return before, err
 }
 
-// Save implements durable.Store. A row that is neither locked nor inserted is an error, and so is one that is saved
-// over an open row without having been read from it.
+// Save implements durable.Store. It fails if the transaction has not locked or inserted the row. It also fails if the
+// stored row is open, and has another version than the saved row.
 func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
 	if !tx.Locked[row.ID] {
-		return fmt.Errorf("%v is saved without a lock", row.ID)
+		return fmt.Errorf("row %v is saved without a lock; call Lock or Insert first", row.ID)
 	}
 	if stored := tx.Rows[row.ID]; stored.Life == durable.Open && stored.Version != row.Version {
-		return fmt.Errorf("%v is saved over an open row", row.ID)
+		return fmt.Errorf("row %v is saved over an open row of another version; save the row that Lock or Insert has returned", row.ID)
 	}
 	tx.Rows[row.ID], tx.Saved[row.ID] = *row, true
 	return nil
@@ -73,8 +74,8 @@ func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
 // Failed implements durable.Store.
 func (Rows) Failed(call string, err error) error { return fmt.Errorf("memstore: %s: %w", call, err) }
 
-// Store is a durable.Store and a durable.Queue. One transaction runs at a time, and is undone when its ctx ends.
-// Create it with New, inside the bubble of its test.
+// Store is a durable.Store and a durable.Queue. One transaction runs at a time. A transaction whose ctx has ended is
+// not committed. Create a Store with New, inside the bubble of its test.
 type Store struct {
 	Rows
 
@@ -105,7 +106,7 @@ func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, 
 	if err := f(ctx, tx); err != nil {
 		return err
 	}
-	if undone := !stop(); undone {
+	if ended := !stop(); ended {
 		return ctx.Err()
 	}
 	s.mu.Lock()
@@ -123,14 +124,14 @@ func (s *Store) set(row durable.Row) durable.Row {
 	return row
 }
 
-// Put stores a row, as by hand.
+// Put stores a row outside of a transaction, like a person who changes the database by hand.
 func (s *Store) Put(row durable.Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set(row)
 }
 
-// Delete removes a row, as by hand.
+// Delete removes a row outside of a transaction, like a person who changes the database by hand.
 func (s *Store) Delete(id durable.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +184,7 @@ func (s *Store) Due(_ context.Context, look durable.DueLook) ([]durable.Row, err
 	return due[:min(look.Limit, len(due))], nil
 }
 
-// inTurn returns rows in the order of a look at all accounts.
+// inTurn sorts rows as Due must for all accounts: see durable.DueLook.
 func inTurn(due []durable.Row, look durable.DueLook) []durable.Row {
 	turns, beyond := map[string]int{}, map[durable.ID]int{}
 	for _, row := range due {
