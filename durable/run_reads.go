@@ -44,7 +44,8 @@ type reading struct {
 }
 
 // readTogether reads the orders of rows by reference. If a request is refused, readTogether divides
-// it, because one reference may spoil the answer.
+// it, because one reference may spoil the answer. It asks again for followed orders that are missing in an answer
+// with other orders, because the answer may be a page that does not say so.
 func (e *Engine[Tx]) readTogether(ctx context.Context, rows []Row) map[string]reading {
 	var references []string
 	for _, row := range rows {
@@ -61,8 +62,14 @@ func (e *Engine[Tx]) readTogether(ctx context.Context, rows []Row) map[string]re
 			slog.String("reference", references[0]), slog.String("error", err.Error()))
 	}
 	readings := map[string]reading{}
-	for _, reference := range references {
-		readings[reference] = reading{found[reference], err}
+	var missing []Row
+	for _, row := range rows {
+		if readings[row.Reference] = (reading{found[row.Reference], err}); row.Kind == KindOrder && found[row.Reference] == nil {
+			missing = append(missing, row)
+		}
+	}
+	if 0 < len(missing) && len(missing) < len(rows) {
+		maps.Copy(readings, e.readTogether(ctx, missing))
 	}
 	return readings
 }
