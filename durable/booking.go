@@ -18,7 +18,7 @@ const (
 	// clock of the machine that booked, and provenAfter by the clock of any machine.
 	absenceAfter = 10 * time.Minute
 	provenAfter  = absenceAfter + ClockMargin
-	// firstPause is the pause after the first poll. The next ones double.
+	// firstPause is the pause after the first poll. The next pauses double.
 	firstPause = 30 * time.Second
 	// unverifiedPause is the first pause after an unverified poll.
 	unverifiedPause    = 150 * time.Second
@@ -64,15 +64,14 @@ type Booking struct {
 	Unverified int `json:"unverified,omitempty"`
 	// Problem is the kind of the error of the last poll. It is empty if the service answered.
 	Problem hotelstays.ErrorKind `json:"problem,omitempty"`
-	// Due is when a worker must poll, or send. Its JSON is left to the store, which
-	// searches by it.
+	// Due is when a worker must poll, or send. It is not in the JSON: the store has its own column for it.
 	Due time.Time `json:"-"`
 }
 
 // Account returns the account of the booking, as hotelstays.Client.Account does.
 func (b Booking) Account() string { return b.Recovery.Fingerprint }
 
-// Phase reports what is being done with the booking at now: waiting, booking or polling.
+// Phase returns the phase at the time now: waiting, booking or polling.
 func (b Booking) Phase(now time.Time) Phase {
 	switch {
 	case b.BookBy.IsZero():
@@ -95,7 +94,7 @@ type booking struct {
 	Ending Ending `json:"ending,omitempty"`
 	// OrderNo is the PlatformReferenceNo of the order that ended the booking.
 	OrderNo string `json:"orderNo,omitempty"`
-	// Changes lists in which points the order that ended the booking differs from Recovery.Expect.
+	// Changes lists how the order that ended the booking differs from Recovery.Expect.
 	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
 }
 
@@ -264,7 +263,7 @@ func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err er
 }
 
 // pollTogether reports whether a poll for many references at once may replace the poll that is due.
-// It may not once absence can be proven, because only a poll for a single reference proves absence.
+// When absence can be proven, it may not, because only a poll for a single reference proves absence.
 func (b booking) pollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
 	return b.Phase(at) == PhasePolling && !at.Before(ended) && at.Before(ended.Add(provenAfter))
@@ -337,7 +336,7 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 }
 
 // abandon ends a booking without an outcome, because a person gives it up. It is refused while
-// Book may be under way. The error is ErrNotBegun after the booking has ended.
+// Book may be in progress. The error is ErrNotBegun after the booking has ended.
 func (b booking) abandon(now time.Time) (booking, error) {
 	if phase := b.Phase(now); phase == PhaseBooking || phase == phaseEnded {
 		return b, b.refused(now)
@@ -367,17 +366,17 @@ func (b booking) retry(now time.Time) (booking, error) {
 func (b booking) refused(now time.Time) error {
 	switch b.Phase(now) {
 	case PhaseBooking:
-		return errors.New("its Book may still be under way, until " + b.BookBy.Format(time.RFC3339))
+		return errors.New("its Book may still be in progress, until " + b.BookBy.Format(time.RFC3339))
 	case PhaseWaiting:
-		return errors.New("nothing was sent yet; call Send, or wait until a worker does at " + b.Due.Format(time.RFC3339))
+		return errors.New("nothing was sent yet; call Send, or wait until a worker sends it at " + b.Due.Format(time.RFC3339))
 	}
 	return fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 }
 
 // end ends a booking with the outcome of booked or polled. ok is false if the booking has ended in
 // the same way before. If it has ended in another way, the error is ErrConflictingOutcome, and
-// nothing changes. Absent and failed count as the same way: there is no order. An outcome that is
-// not final, as EndingOf says, is an error, too.
+// nothing changes. Absent and failed count as the same way: there is no order. An outcome for
+// which EndingOf returns no ending is an error, too.
 func (b booking) end(outcome *hotelstays.BookingOutcome) (next booking, ok bool, err error) {
 	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }
 	switch end := EndingOf(outcome); {

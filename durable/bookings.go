@@ -1,4 +1,4 @@
-// What the stores have in common.
+// The methods that all stores have.
 
 package durable
 
@@ -16,8 +16,8 @@ import (
 //
 // The interface may gain methods: embed it in a fake, so that the fake still compiles.
 type Bookings[Tx any] interface {
-	// ForAccount returns the Bookings of one account, by hotelstays.Client.Account. With Options.Clients, call it
-	// before all methods but List, Cancellations and Hanging.
+	// ForAccount returns the Bookings of one account, by hotelstays.Client.Account. With Options.Clients, the other
+	// methods need its result, except InTx, Watch, List, Cancellations, Orders and Hanging.
 	ForAccount(account string) Bookings[Tx]
 	// InTx calls f in a transaction of the database, for BeginTx or CancelTx and the caller's own row. It
 	// may call f again, as after a deadlock.

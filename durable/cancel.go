@@ -15,7 +15,7 @@ import (
 
 var (
 	// ErrAlreadyCancelling: a cancellation under this reference has not ended, or has ended as
-	// unknown. Another one could be sent twice.
+	// unknown. With a further cancellation, Cancel could be sent twice.
 	ErrAlreadyCancelling = errors.New("a cancellation under this reference has not ended, or nobody knows how it has ended")
 	// ErrAlreadyCancelled: a cancellation under this reference has ended, and the order is cancelled.
 	ErrAlreadyCancelled = errors.New("the order under this reference is cancelled already")
@@ -25,7 +25,7 @@ var (
 	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order does not say the cost; nothing was sent")
 )
 
-// phaseSending is the phase of a cancellation whose Cancel may be under way. The others are
+// phaseSending is the phase of a cancellation whose Cancel may be in progress. Its other phases are
 // PhaseWaiting, PhasePolling and phaseEnded.
 const phaseSending Phase = "sending"
 
@@ -48,7 +48,7 @@ const (
 )
 
 const (
-	// orderShows is how long a cancellation waits for the order of a booking that has ended.
+	// orderShows is how long a cancellation waits until the order of an ended booking becomes visible.
 	orderShows = 15 * time.Minute
 	// acceptedFor is how long the order is read after the service has accepted Cancel.
 	acceptedFor = 24 * time.Hour
@@ -65,7 +65,7 @@ const (
 	whyNeverSent  = "never sent"
 )
 
-// whyNothing explains the words, and the endings of a booking without an order of its own.
+// whyNothing explains these words, and the endings of a booking without its own order.
 var whyNothing = map[string]string{
 	whyNotBooked:         "no booking was begun here under this reference; name the order by PlatformReferenceNo",
 	whyNeverSent:         "the booking was abandoned before it was sent; name another order by PlatformReferenceNo",
@@ -109,8 +109,8 @@ type cancellation struct {
 	Begun       time.Time     `json:"begun"`
 	// SendBy is when Cancel has certainly ended. It is zero while nothing was sent.
 	SendBy time.Time `json:"sendBy,omitzero"`
-	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
-	// order leaves that open.
+	// Cost is the cancellation fee at the time when Cancel was sent, by Order.CancelFeeAt. It is nil if the
+	// order does not say.
 	Cost *types.Money `json:"cost,omitempty"`
 	// SupplierReferenceNo, Status and CheckOut are the order's before Cancel was sent.
 	SupplierReferenceNo string            `json:"supplierReferenceNo,omitempty"`
@@ -125,14 +125,14 @@ type cancellation struct {
 	Accepted bool `json:"accepted,omitempty"`
 	// ServiceFee is the fee in the answer to Cancel, or nil.
 	ServiceFee *types.Money `json:"serviceFee,omitempty"`
-	// Refusal is the answer to a Cancel that was refused. Problem is why it was not sent, and Nothing
-	// is a word for why there is nothing to cancel.
+	// Refusal is the answer to a Cancel that was refused. Problem says why Cancel was not sent. Nothing is the
+	// stored word that says why there is nothing to cancel.
 	Refusal *hotelstays.APIError `json:"refusal,omitempty"`
 	Problem string               `json:"problem,omitempty"`
 	Nothing string               `json:"nothing,omitempty"`
 	// Bound is when a worker has found that the booking has ended.
 	Bound time.Time `json:"bound,omitzero"`
-	// Due is when a worker must act. Its JSON is left to the store, which searches by it.
+	// Due is when a worker must act. It is not in the JSON: the store has its own column for it.
 	Due time.Time `json:"-"`
 
 	expect *types.RoomRatePkg // the stay that was booked, while a worker acts
@@ -163,8 +163,8 @@ func (c cancellation) ofAnother(was cancellation) bool {
 	return c.PlatformReferenceNo != "" && was.PlatformReferenceNo != "" && c.PlatformReferenceNo != was.PlatformReferenceNo
 }
 
-// same reports whether a stored cancellation is still the one that a worker has read. Another cancellation may
-// have begun since. With a coarse clock, its Begun may be equal.
+// same reports whether a stored cancellation is still the cancellation that a worker has read. It is false if a later
+// cancellation has begun, which may have the same Begun if the clock is coarse.
 func (c cancellation) same(read cancellation) bool {
 	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // an older version has stored it
 	return c.Begun.Equal(read.Begun) && (unbound || c.Round == read.Round)
@@ -203,7 +203,7 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 }
 
 // bookingBegins returns a cancellation when a booking begins again under its reference. The error is
-// ErrAlreadyCancelling if a Cancel may be under way: the service could answer the new Book with the order
+// ErrAlreadyCancelling if a Cancel may be in progress: the service could answer the new Book with the order
 // that this Cancel cancels.
 func (c cancellation) bookingBegins(now time.Time) (cancellation, error) {
 	switch {
@@ -332,8 +332,8 @@ func otherStay(expect *types.RoomRatePkg, order *types.Order) bool {
 }
 
 // answered returns a cancellation after its Cancel, which has ended at a time with a response or an
-// error. A Cancel that was provably not sent, or was over the rate limit, waits again; no other
-// Cancel is sent twice. A cancellation that has ended meanwhile does not change.
+// error. If Cancel was provably not sent, or exceeded the rate limit, the cancellation waits again. In all
+// other cases Cancel is never sent again. A cancellation that has ended meanwhile does not change.
 func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) cancellation {
 	api, isAnswer := errors.AsType[*hotelstays.APIError](err)
 	invalid, isInvalid := errors.AsType[*hotelstays.ValidationError](err)
@@ -417,7 +417,7 @@ func dayOver(day types.Date, at time.Time) bool {
 }
 
 // wake makes a cancellation due now, because a webhook says that something has happened. ok is
-// false, and nothing changes, while its Cancel may be under way, and after it has ended.
+// false, and nothing changes, while its Cancel may be in progress, and after it has ended.
 func (c cancellation) wake(now time.Time) (next cancellation, ok bool) {
 	if phase := c.phase(now); phase == phaseSending || phase == phaseEnded {
 		return c, false

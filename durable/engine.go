@@ -23,7 +23,7 @@ const (
 	// storeTimeout bounds the transaction after Book or Cancel, when the caller's ctx may have ended.
 	storeTimeout = 10 * time.Second
 	// busyTimeout is how long Wake and Retry wait for a worker that has the row. busyPause is the pause
-	// between two looks.
+	// between two attempts.
 	busyTimeout = 5 * time.Second
 	busyPause   = 50 * time.Millisecond
 )
@@ -40,7 +40,7 @@ type BookingClient interface {
 	StatusMeanings() hotelstays.StatusMeanings
 }
 
-// Options configure an Engine, and so the stores that have one.
+// Options configure an Engine, and each store that contains an Engine.
 type Options[Tx any] struct {
 	// Client sends Book and Cancel, and reads orders, for the one account of the Engine. Required, unless
 	// Clients is set.
@@ -96,9 +96,9 @@ type Options[Tx any] struct {
 	// A booking waits for Send for this time and ClockMargin, five seconds. Then a worker sends it. A
 	// booking of a process that died in Send waits as long for the first poll.
 	BookTimeout time.Duration
-	// MaxWorkers is the maximum number of steps that this process makes at once. With four or more workers, each of bookings,
-	// cancellations and followed orders finds a worker, however many rows of the other kinds are due.
-	// Default: 10.
+	// MaxWorkers is the maximum number of steps that this process makes at the same time. With four or more workers,
+	// bookings, cancellations and followed orders get at least one worker each, even if many rows of the other kinds
+	// are due. Default: 10.
 	MaxWorkers int
 	// PollInterval is how often Run looks for due rows. Default: 1 second.
 	PollInterval time.Duration
@@ -126,11 +126,11 @@ type core[Tx any] struct {
 	store    Store[Tx]
 	keys     *keyring.Ring
 	watchers hotelstays.WakeHub
-	working  sync.Map // of ID: a worker of this process has the row
-	unknown  sync.Map // of an account without a client: when it may be logged again
-	// scheduled has the *shares of a Kind in Work.
+	working  sync.Map // the IDs of the rows that a worker of this process has
+	unknown  sync.Map // an account without a client -> when it may be logged again
+	// scheduled maps a Kind to its *shares, for Work.
 	scheduled sync.Map
-	calls     sync.Map      // of *handlerCall: functions of the caller that hang
+	calls     sync.Map      // the *handlerCalls of functions of the caller that hang
 	woken     chan struct{} // ends a pause of Run
 }
 
@@ -195,8 +195,8 @@ func read[S any, P pointer[S]](row *Row) (s S, err error) {
 }
 
 // change locks a row, lets next change its state, and stores it. The delivery that next returns runs in
-// the same transaction, and wakes the watchers afterwards. If next returns errKeep, the row stays as it is. The
-// error is ErrNotBegun if there is no row.
+// the same transaction. After the commit of a delivery, change wakes the watchers. If next returns errKeep, the row
+// stays as it is. The error is ErrNotBegun if there is no row.
 func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, guarded bool,
 	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
 	if id.Account == "" {

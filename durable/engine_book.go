@@ -18,7 +18,7 @@ import (
 // called again. So everything that f does outside tx must be repeatable. f must use its ctx, and return the
 // error of each statement.
 //
-// The error of f is returned as it is. The database ends a transaction that is idle for too long.
+// InTx returns the error of f unchanged. The database ends a transaction that is idle for too long.
 func (e *Engine[Tx]) InTx(ctx context.Context, f func(ctx context.Context, tx Tx) error) error {
 	var failed error
 	err := e.store.InTx(ctx, true, func(ctx context.Context, tx Tx) error {
@@ -45,7 +45,7 @@ func (e *Engine[Tx]) InTx(ctx context.Context, f func(ctx context.Context, tx Tx
 // If a booking under the same reference and account has not ended, the error matches ErrAlreadyBegun.
 // If it has ended with an order, the error matches ErrAlreadyBooked. After an error roll tx back. A
 // booking that has ended without an order begins again. If a cancellation of the earlier round was not
-// sent, it ends, and OnCancel receives it as refused. While that cancellation may be under way, the
+// sent, it ends, and OnCancel receives it as refused. While its Cancel may be in progress, the
 // error matches ErrAlreadyCancelling.
 func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
 	if err := e.checkBook(req, opts); err != nil {
@@ -100,7 +100,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 // Send books a booking that BeginTx has stored and whose transaction is committed. If Send is not
 // called within BookTimeout, for example because the process died, a worker sends the booking.
 //
-// Its results are those of Send in [Bookings].
+// [Bookings] documents the results of Send.
 func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	limit := time.Now().Add(e.opts.BookTimeout) // counts from before the booking is marked
@@ -271,7 +271,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	return err
 }
 
-// pollInterrupted makes due the bookings that an earlier process was sending when it ended.
+// pollInterrupted makes the bookings due that an earlier process was sending when that process ended.
 func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
 	for b, err := range e.List(ctx) {
 		of := e.of(b.Account())

@@ -271,8 +271,8 @@ func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation,
 	return stored.Due, nil
 }
 
-// deliverCancel passes to the caller how a cancellation has ended, in a transaction of its own, so that the
-// answer to Cancel outlives a failure of OnCancel.
+// deliverCancel passes to the caller how a cancellation has ended, in a separate transaction, so that the
+// answer to Cancel is kept if OnCancel fails.
 func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()

@@ -122,7 +122,7 @@ func (e *Engine[Tx]) storeSight(ctx context.Context, row *Row, s sight) (due tim
 	return s.next.Due, err
 }
 
-// Unfollow ends the reads of a followed order. A call of OnOrder may still be under way.
+// Unfollow ends the reads of a followed order. A call of OnOrder may still be in progress.
 func (e *Engine[Tx]) Unfollow(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, e.id(KindOrder, customerReferenceNo), false, func(_ *Row, f *followed) (delivery[Tx], error) {
 		f.Settled, f.Seen = true, nil

@@ -49,7 +49,7 @@ type followed struct {
 	Other        string    `json:"other,omitempty"`
 	// Settled: nothing is left to follow.
 	Settled bool `json:"settled,omitempty"`
-	// Due is when a worker must read the order. Its JSON is left to the store, which searches by it.
+	// Due is when a worker must read the order. It is not in the JSON: the store has its own column for it.
 	Due time.Time `json:"-"`
 }
 

@@ -1,4 +1,4 @@
-// What is open, for people.
+// The lists of open rows, for people.
 
 package durable
 

@@ -1,4 +1,4 @@
-// Transactions that a database undoes because of others.
+// Transactions that a database undoes because of other transactions.
 
 package durable
 
@@ -30,9 +30,11 @@ func Repeat(ctx context.Context, transact func() error) error {
 	}
 }
 
-// isUndone reports whether the database has undone a transaction because of others. It does not look at the text
-// of an error, because the text may be the caller's. MariaDB can deadlock even if all transactions lock in one
-// order: if an insert is undone, transactions that waited for its row lock the gap that it leaves.
+// isUndone reports whether the database has undone a transaction because of another transaction. It does not read the
+// text of an error, because the text may be the caller's.
+//
+// MariaDB can deadlock even if all transactions lock rows in the same order: if an insert is undone, the transactions
+// that waited for its row lock the gap that it leaves.
 func isUndone(err error) bool {
 	if coded, ok := err.(interface{ SQLState() string }); ok { // of jackc/pgx and lib/pq
 		return coded.SQLState() == "40001" || coded.SQLState() == "40P01"

@@ -145,11 +145,12 @@ type run[Tx any] struct {
 
 // Run works on the due rows of a Queue, until ctx ends. It sends bookings for which nobody called Send,
 // polls for the orders of bookings with an unknown outcome, sends cancellations, and reads followed
-// orders. Call it in every process. One process is enough; with two, work goes on when one of them ends.
+// orders. Call it in every process. One process is enough. With two processes, the work continues if one of them
+// ends.
 //
-// When ctx ends, Run finishes what is under way and returns nil. A Book is interrupted, so that its
-// outcome is unknown; a poll is due again at once. If a function of the caller has not returned 15
-// seconds later, Run returns an error that names the function.
+// When ctx ends, Run interrupts the requests in progress, stores their results, and returns nil. The outcome of an
+// interrupted Book is unknown. An interrupted poll is due again immediately. If a function of the caller has not
+// returned 15 seconds later, Run returns an error that names the function.
 func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	kinds := e.kinds()
 	r := &run[Tx]{Engine: e, queue: queue, locked: map[ID]time.Time{}, last: map[Kind]string{},
@@ -450,19 +451,19 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	switch {
 	case err == nil || errors.Is(err, ErrMoved) && !isOfHandler(err):
 	case ctx.Err() != nil:
-		r.giveBack(ctx, row, now)
+		r.endLease(ctx, row, now)
 	default:
 		r.log.ErrorContext(ctx, "a step failed; it is tried again later",
 			slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference), slog.String("error", err.Error()))
 		if isOfHandler(err) || stepCtx.Err() == nil { // otherwise it had too little time, because other steps were slow
 			now = now.Add(lease)
 		}
-		r.giveBack(ctx, row, now)
+		r.endLease(ctx, row, now)
 	}
 }
 
-// giveBack ends the lease of a row, and sets when the row is due.
-func (r *run[Tx]) giveBack(ctx context.Context, row *Row, due time.Time) {
+// endLease sets when a leased row is due.
+func (r *run[Tx]) endLease(ctx context.Context, row *Row, due time.Time) {
 	r.postpone(ctx, []Row{*row}, func(Row) time.Time { return due })
 }
 

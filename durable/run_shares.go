@@ -12,7 +12,7 @@ type shares struct {
 	kinds    []Kind
 	running  map[Kind]int
 	accounts map[string]int // the number of workers of each account; nil if there is only one account
-	freed    chan struct{}  // a worker was given back
+	freed    chan struct{}  // receives a value when a worker has become free
 }
 
 func newShares(total int, kinds []Kind, many bool) *shares {
@@ -32,7 +32,7 @@ func (s *shares) mayHave(account string, own, jobs int) bool {
 	return s.hasRoom(account, own, jobs)
 }
 
-// hasRoom is mayHave for callers who hold the lock.
+// hasRoom is like mayHave, for callers who hold the lock.
 func (s *shares) hasRoom(account string, own, jobs int) bool {
 	if s.accounts == nil {
 		return true

@@ -79,7 +79,7 @@ type Store[Tx any] interface {
 	Look(ctx context.Context, tx Tx, id ID) (*Row, error)
 	// Save stores a row that this transaction has inserted or locked.
 	Save(ctx context.Context, tx Tx, row *Row) error
-	// Read is Look without a transaction.
+	// Read is like Look, but without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
 	// List returns up to limit open rows of the kind of after, sorted by account and reference, starting
 	// behind after. If all is false, it returns only rows of the account of after.
@@ -121,7 +121,7 @@ var errKeep = errors.New("nothing is to be stored")
 type state interface {
 	identity() (reference, fingerprint string)
 	due() time.Time
-	open() bool // a worker must act when the row is due
+	open() bool // whether a worker must act when the row is due
 	// read completes a state that was read from the State of a row, with the row's other fields.
 	read(row *Row) error
 }

@@ -282,7 +282,7 @@ func TestFailedListNeverSaysThatNothingIsOpen(t *testing.T) {
 
 // The log has the reason and the person.
 func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
-	failed := errors.New("its Book may still be under way")
+	failed := errors.New("its Book may still be in progress")
 	form := func(do, kind, reason string) url.Values {
 		return url.Values{"do": {do}, "kind": {kind}, "reference": {"a/b?c"}, "reason": {reason}}
 	}

@@ -350,7 +350,7 @@ func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 		_, err := p.Send(t.Context(), "ended")
 		require.NoError(t, err)
 
-		assert.ErrorContains(t, p.Retry(t.Context(), "waiting"), "call Send, or wait until a worker does at 2")
+		assert.ErrorContains(t, p.Retry(t.Context(), "waiting"), "call Send, or wait until a worker sends it at 2")
 		for name, command := range map[string]func(context.Context, string) error{"Retry": p.Retry, "Abandon": p.Abandon} {
 			err := command(t.Context(), "ended")
 			require.ErrorIs(t, err, durable.ErrNotBegun)
