@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// platform is an Engine of many accounts, whose service makes each order at once.
+// platform is an Engine of many accounts. Its service makes each order immediately.
 type platform struct {
 	*durable.Engine[*memstore.Tx]
 
@@ -29,11 +29,11 @@ type platform struct {
 	store *memstore.Store
 	log   logText
 	hangs sync.Map      // accounts whose calls last until the end of their ctx
-	takes time.Duration // how long a Book takes
+	takes time.Duration // the duration of a Book
 	hang  chan struct{} // if set, OnOutcome lasts until it is closed
 	known sync.Map      // accounts that have a client
 	mu    sync.Mutex
-	ended []string // account and reference, in the order of OnOutcome
+	ended []string // account and reference of each call of OnOutcome
 	asked []string // account and references of each QueryOrders
 	books atomic.Int32
 }
@@ -135,7 +135,7 @@ func (p *platform) listed() (listed []string) {
 	return listed
 }
 
-func TestTwoAccountsMayUseOneReference(t *testing.T) {
+func TestTwoAccountsMayUseTheSameReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform(t, "a", "b")
 		defer p.run()()
@@ -162,7 +162,7 @@ func TestTwoAccountsMayUseOneReference(t *testing.T) {
 	})
 }
 
-func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
+func TestWorkersDoNotChangeRowsOfAnUnknownAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform(t, "a", "b")
 		p.begin("b", "ref-1")
@@ -193,7 +193,7 @@ func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
 		p.begin("b", "ref-4")
 		p.known.Delete("b")
 		time.Sleep(3 * time.Minute)
-		assert.Equal(t, 3, strings.Count(p.log.String(), "account without a client"), "it is unknown again: %s", &p.log)
+		assert.Equal(t, 3, strings.Count(p.log.String(), "account without a client"), "the account is unknown again: %s", &p.log)
 		require.NoError(t, p.ForAccount("b").Abandon(t.Context(), "ref-4"))
 		p.known.Store("b", nil)
 		stop()
@@ -205,8 +205,8 @@ func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
 	})
 }
 
-// Clients returns no client any more, after Run has found the row of the account.
-func TestRowsOfAForgottenAccountWait(t *testing.T) {
+// Clients returns no client any more after Run has read the row of the account.
+func TestRowsWaitWhenClientsNoLongerKnowsTheirAccount(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book, e.orders = found, orderOne
 		e.begin("ref-1")
@@ -240,9 +240,9 @@ func TestMethodsForOneBookingNeedItsAccount(t *testing.T) {
 }
 
 // Neither many rows nor calls that hang delay the booking of another account.
-func TestNoisyAndStuckAccountsDelayNoOther(t *testing.T) {
+func TestNoisyAndStuckAccountsDelayNoOtherAccount(t *testing.T) {
 	for name, disturb := range map[string]func(p *platform){
-		"noisy": func(p *platform) {
+		"three accounts have many rows": func(p *platform) {
 			p.takes = time.Second
 			for _, account := range []string{"a", "b", "z"} {
 				for i := range 300 {
@@ -250,7 +250,7 @@ func TestNoisyAndStuckAccountsDelayNoOther(t *testing.T) {
 				}
 			}
 		},
-		"stuck": func(p *platform) {
+		"the calls of three accounts hang": func(p *platform) {
 			for _, account := range []string{"a", "b", "z"} {
 				p.hangs.Store(account, nil)
 				for i := range 50 {
@@ -268,7 +268,7 @@ func TestNoisyAndStuckAccountsDelayNoOther(t *testing.T) {
 				defer p.run()()
 				time.Sleep(2*time.Minute + durable.ClockMargin + 4*time.Second)
 				assert.Contains(t, p.outcomes(), "quiet ref-1")
-				assert.Greater(t, p.books.Load(), int32(4), "the others have workers")
+				assert.Greater(t, p.books.Load(), int32(4), "the other accounts have workers, too")
 			})
 		})
 	}
@@ -301,7 +301,7 @@ func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		assert.EqualValues(t, 2+4, waits.Load(), "the others are due again in a second")
+		assert.EqualValues(t, 2+4, waits.Load(), "the other rows are due again in a second")
 		assert.EqualValues(t, 3+1, p.books.Load())
 		p.known.Delete("a")
 		for i := range workers {
@@ -311,7 +311,7 @@ func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 		p.known.Store("a", nil)
 		working.Wait()
 		for i := range workers {
-			assert.Negative(t, step("a", i), "it has ended")
+			assert.Negative(t, step("a", i), "the booking has ended")
 		}
 	})
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// start is the time by which Book must have started, in every test.
+// start is the time by which Book must have started. All times of the tests count from it.
 var start = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func after(d time.Duration) time.Time { return start.Add(d) }
 
-// The bookings of the tables, one of each phase.
+// The bookings of the tests: one for each phase and ending.
 var (
 	waiting  = newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	handed   = hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 1, NextPoll: after(30 * time.Second)}
@@ -39,7 +39,7 @@ func started() booking {
 	return b
 }
 
-// takenOver is a booking that was given up before it was sent, and opened again.
+// takenOver returns a booking that was abandoned before it was sent, and then retried.
 func takenOver(b booking) booking {
 	b.Ending = EndingAbandoned
 	b, err := b.retry(after(time.Minute))
@@ -79,7 +79,7 @@ func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
 		assert.Equal(t, after(tc.due), bookings[name].Due, name)
 	}
 	assert.Equal(t, PhasePolling, started().Phase(after(bookedBy)), "Book has ended")
-	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt, "it is never sent: the next poll proves its absence")
+	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt, "nothing was sent, so the next poll proves absence")
 }
 
 // The process was frozen after its Book, not during Book.
@@ -90,12 +90,12 @@ func TestLateHandOverReopensNoProvenAbsence(t *testing.T) {
 		_, ok := absent.handOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(ended)})
 		assert.Equal(t, opens, ok, ended)
 	}
-	absent.Recovery.EndedAt = time.Time{} // its Book found no order by itself
+	absent.Recovery.EndedAt = time.Time{} // the polls in the process of its Book proved absence
 	_, ok := absent.handOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(bookedBy)})
 	assert.False(t, ok)
 }
 
-func TestTransitionStartsOnlyFromItsPhases(t *testing.T) {
+func TestEachTransitionStartsOnlyFromItsPhases(t *testing.T) {
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(time.Second), Polls: 2, NextPoll: after(time.Minute)}
 	soon, late := after(time.Second), after(time.Hour)
 	for name, tc := range map[string]struct {
@@ -233,11 +233,11 @@ func TestPollWithoutAnOrderSetsTheNextDueTime(t *testing.T) {
 		err     error
 		want    booking
 	}{
-		"no order yet":                      {polling, hotelstays.BookingOpen, nil, becomes(0, 90*time.Second)},
-		"unverified for the first time":     {polling, hotelstays.BookingUnverified, nil, becomes(1, 180*time.Second)},
-		"unverified for the third time":     {unverifiedTwice, hotelstays.BookingUnverified, nil, becomes(3, 630*time.Second)},
-		"absent by another machine's clock": {polling, hotelstays.BookingAbsent, nil, becomes(0, 90*time.Second)},
-		"the poll was interrupted":          {polling, hotelstays.BookingOpen, unknown, polling},
+		"no order yet":                                {polling, hotelstays.BookingOpen, nil, becomes(0, 90*time.Second)},
+		"unverified for the first time":               {polling, hotelstays.BookingUnverified, nil, becomes(1, 180*time.Second)},
+		"unverified for the third time":               {unverifiedTwice, hotelstays.BookingUnverified, nil, becomes(3, 630*time.Second)},
+		"absent too early by another machine's clock": {polling, hotelstays.BookingAbsent, nil, becomes(0, 90*time.Second)},
+		"the poll was interrupted":                    {polling, hotelstays.BookingOpen, unknown, polling},
 	} {
 		next, final := tc.booking.polled(after(30*time.Second), &hotelstays.BookingOutcome{State: tc.state, Recovery: &open}, tc.err)
 		assert.Nil(t, final, name)
@@ -248,7 +248,7 @@ func TestPollWithoutAnOrderSetsTheNextDueTime(t *testing.T) {
 	next, _ := polling.polled(after(30*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Recovery: &later}, nil)
 	assert.Equal(t, after(7*time.Minute), next.Due, "the next poll of the schedule is later than the pause")
 	next, final := polling.polled(after(30*time.Second), nil, &hotelstays.ValidationError{})
-	assert.Nil(t, final, "a ValidationError: the recovery belongs to another account")
+	assert.Nil(t, final, "a ValidationError means that the recovery belongs to another account")
 	assert.Equal(t, polling, next)
 }
 

@@ -81,7 +81,7 @@ func TestCancelIsSentOnlyForAnOrderWithinMaxFee(t *testing.T) {
 		at     time.Duration
 		order  *types.Order
 		phase  Phase
-		due    time.Duration // after at
+		due    time.Duration // the time from at until Due
 		err    error
 	}{
 		"no MaxFee":         {"", 0, orderIn(2, 1), send, cancelBy, nil},
@@ -152,7 +152,7 @@ func TestCostIsTheSumOfAllRoomsOfTheBookedStay(t *testing.T) {
 	}
 }
 
-func TestCancelStartsOnce(t *testing.T) {
+func TestCancellationIsMarkedOnce(t *testing.T) {
 	sending := sendingCancel(t)
 	ended := sending
 	ended.Ending = CancelRefused
@@ -169,7 +169,7 @@ func TestCancelStartsOnce(t *testing.T) {
 	assert.Empty(t, opts)
 }
 
-func TestAnswerToCancelDecidesWhatFollows(t *testing.T) {
+func TestAnswerToCancelDecidesTheNextPhase(t *testing.T) {
 	answer := func(op hotelstays.Operation, status, code int) *hotelstays.APIError {
 		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: "why", RequestID: "request", TraceID: "trace"}
 	}
@@ -244,7 +244,7 @@ func roundTrip(t *testing.T, c cancellation) (stored cancellation) {
 	return stored
 }
 
-func TestUnansweredCancelIsReadForTenMinutes(t *testing.T) {
+func TestOrderOfAnUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 	const standing, done, unknown = CancelStanding, CancelDone, CancelUnknown
 	over := time.Date(2026, 7, 3, 0, 0, 1, 0, time.UTC).Sub(after(cancelBy))
 	for name, tc := range map[string]struct {
@@ -254,7 +254,7 @@ func TestUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 		due    time.Duration // after the end of Cancel
 	}{
 		"cancelled":                               {0, orderIn(3, 1), done, 0},
-		"not cancelled at once":                   {0, orderIn(2, 1), "", 30 * time.Second},
+		"not cancelled immediately":               {0, orderIn(2, 1), "", 30 * time.Second},
 		"not cancelled after half a minute":       {30 * time.Second, orderIn(2, 1), "", 90 * time.Second},
 		"not cancelled after almost ten minutes":  {proven - 1, orderIn(2, 1), "", proven},
 		"not cancelled after ten minutes":         {proven, orderIn(2, 1), standing, 0},
@@ -278,16 +278,16 @@ func TestUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 	}
 	sameUnknown, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(5, 1), states)
 	require.NoError(t, err)
-	assert.Equal(t, standing, sameUnknown.polled(after(cancelBy+proven), orderIn(5, 1), states).Ending, "its status has not changed")
+	assert.Equal(t, standing, sameUnknown.polled(after(cancelBy+proven), orderIn(5, 1), states).Ending, "the unknown status has not changed")
 	c := sendingCancel(t)
-	assert.Equal(t, c, c.polled(after(time.Minute), orderIn(3, 1), states), "Cancel may be under way")
+	assert.Equal(t, c, c.polled(after(time.Minute), orderIn(3, 1), states), "Cancel may be in progress")
 	for since, due := range map[time.Duration]time.Duration{0: 30 * time.Second, time.Hour: time.Hour + 5*time.Minute} {
 		assert.Equal(t, after(cancelBy+due), c.readFailed(after(cancelBy+since)).Due)
 	}
 }
 
 // The service has accepted Cancel, but the status of the order is not cancelled.
-func TestAcceptedCancelIsReadForADay(t *testing.T) {
+func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 	open := types.OrderStatus(2)
 	at := after(time.Minute)
 	c := sendingCancel(t).answered(at, &hotelstays.CancelResponse{Status: &open}, nil, states)
@@ -296,7 +296,7 @@ func TestAcceptedCancelIsReadForADay(t *testing.T) {
 		order  *types.Order
 		ending CancelEnding
 	}{
-		"at once":                           {0, orderIn(2, 1), ""},
+		"immediately":                       {0, orderIn(2, 1), ""},
 		"after ten minutes":                 {proven, orderIn(2, 1), ""},
 		"cancelled":                         {proven, orderIn(3, 1), CancelDone},
 		"almost a day later":                {24*time.Hour - 1, orderIn(2, 1), ""},
@@ -437,7 +437,7 @@ func TestOnlyAnOpenCancellationIsWoken(t *testing.T) {
 		assert.Equal(t, ok, next.Due.Equal(at))
 	}
 	_, ok := sendingCancel(t).wake(after(time.Minute))
-	assert.False(t, ok, "its Cancel may be under way")
+	assert.False(t, ok, "its Cancel may be in progress")
 	next, ok := waitingCancel(t, "").wake(after(time.Minute))
 	assert.True(t, ok)
 	assert.Equal(t, after(time.Minute), next.Due)

@@ -52,7 +52,7 @@ func (e *engine) loseCancel() {
 	e.stepOf(durable.KindCancel)
 }
 
-// endByHand ends a row of ref-1, as a person may in the database.
+// endByHand ends a row of ref-1, like a person who changes the database by hand.
 func (e *engine) endByHand(kind durable.Kind) {
 	row := e.row(kind, "ref-1")
 	row.Life = durable.Over
@@ -75,23 +75,23 @@ func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 		before    func(e *engine) // before the worker reads the cancellation
 		meanwhile func(e *engine)
 		reading   bool // whether meanwhile runs while the worker reads the order
-		told      int
+		delivered int
 		ending    durable.CancelEnding // the stored ending
 		round     int                  // the stored round
 		want      error
 	}{
-		"it is sent":                              {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
-		"its booking begins again":                {nil, begins, true, 0, refused, 1, durable.ErrMoved},
-		"it is refused, and OnCancel receives it": {nil, refuses, false, 1, refused, 1, durable.ErrMoved},
-		"OnCancel receives its earlier refusal":   {begins, delivers, false, 1, refused, 1, nil},
-		"OnCancel receives its earlier refusal, and a new cancellation begins": {begins, func(e *engine) {
+		"the cancellation is sent":                              {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
+		"the booking begins again":                              {nil, begins, true, 0, refused, 1, durable.ErrMoved},
+		"the cancellation is refused, and OnCancel receives it": {nil, refuses, false, 1, refused, 1, durable.ErrMoved},
+		"OnCancel receives an earlier refusal":                  {begins, delivers, false, 1, refused, 1, nil},
+		"OnCancel receives an earlier refusal, and a new cancellation begins": {begins, func(e *engine) {
 			delivers(e)
 			e.send()
 			require.NoError(e.t, e.cancel(toCancel))
 		}, false, 1, "", 2, nil},
 		"a new cancellation begins":                 {nil, replaces, false, 1, "", 2, durable.ErrMoved},
 		"a new cancellation begins during the read": {nil, replaces, true, 1, "", 2, durable.ErrMoved},
-		"OnCancel fails, and its booking begins again": {nil, func(e *engine) {
+		"OnCancel fails, and the booking begins again": {nil, func(e *engine) {
 			e.reopen(func(o *options) {
 				o.OnCancel = func(context.Context, *memstore.Tx, *durable.Cancellation) error { return errFailed }
 			})
@@ -100,16 +100,16 @@ func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 			require.ErrorIs(e.t, err, errFailed)
 			begins(e)
 		}, false, 0, refused, 1, durable.ErrMoved},
-		"a person has ended its row": {nil, func(e *engine) { e.endByHand(durable.KindCancel) }, true, 0, "", 1, durable.ErrMoved},
-		"a person has ended its row, and its booking begins again": {nil, func(e *engine) { e.endByHand(durable.KindCancel); begins(e) },
+		"a person has ended the row": {nil, func(e *engine) { e.endByHand(durable.KindCancel) }, true, 0, "", 1, durable.ErrMoved},
+		"a person has ended the row, and the booking begins again": {nil, func(e *engine) { e.endByHand(durable.KindCancel); begins(e) },
 			false, 0, "", 1, durable.ErrMoved},
-		"it is sent, and its booking is absent": {nil, func(e *engine) {
+		"the cancellation is sent, and the booking ends as absent": {nil, func(e *engine) {
 			e.loseCancel()
 			require.NoError(e.t, e.Retry(e.t.Context(), "ref-1"))
 			e.step = polled(hotelstays.BookingAbsent, nil)
 			e.stepOf(durable.KindBooking)
 		}, false, 0, "", 1, durable.ErrMoved},
-		"a webhook wakes it": {(*engine).loseCancel, func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) },
+		"a webhook wakes the cancellation": {(*engine).loseCancel, func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) },
 			true, 0, "", 1, durable.ErrMoved},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 				assert.Empty(t, slow.cancelled)
 				assert.Equal(t, stored, slow.row(durable.KindCancel, "ref-1"))
 				c := slow.cancellation()
-				assert.Equal(t, []any{tc.told, tc.ending, tc.round}, []any{len(other.cancelled), c.Ending, c.Round})
+				assert.Equal(t, []any{tc.delivered, tc.ending, tc.round}, []any{len(other.cancelled), c.Ending, c.Round})
 			})
 		})
 	}
@@ -172,9 +172,9 @@ func TestNextRoundWaitsForASentCancel(t *testing.T) {
 		want      error
 		ending    durable.CancelEnding
 	}{
-		"it waits":                   {func(*engine) {}, nil, durable.CancelRefused},
-		"it is sent":                 {(*engine).loseCancel, durable.ErrAlreadyCancelling, ""},
-		"a person has ended its row": {func(e *engine) { e.loseCancel(); e.endByHand(durable.KindCancel) }, nil, ""},
+		"the cancellation waits":                            {func(*engine) {}, nil, durable.CancelRefused},
+		"the cancellation is sent":                          {(*engine).loseCancel, durable.ErrAlreadyCancelling, ""},
+		"a person has ended the row of a sent cancellation": {func(e *engine) { e.loseCancel(); e.endByHand(durable.KindCancel) }, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestNextRoundWaitsForASentCancel(t *testing.T) {
 				assert.Equal(t, tc.want == nil, e.booking().Ending == "")
 				require.Equal(t, tc.ending, e.cancellation().Ending)
 				if tc.ending != "" {
-					require.ErrorIs(t, e.cancel(toCancel), durable.ErrAlreadyCancelling, "OnCancel has not received it")
+					require.ErrorIs(t, e.cancel(toCancel), durable.ErrAlreadyCancelling, "OnCancel has not received the ending yet")
 					e.stepOf(durable.KindCancel)
 					assert.NoError(t, e.cancel(toCancel))
 				}
@@ -197,7 +197,7 @@ func TestCancellationCanNameAnOrderThatWasNotBookedHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		e.orders = func(of []string) ([]types.Order, error) {
-			assert.Len(t, of, 1, "each cancellation has a request of its own")
+			assert.Len(t, of, 1, "each cancellation has its own request")
 			return []types.Order{orderUnder(of[0], "order-1"), orderUnder(of[0], "order-2")}, nil
 		}
 		named := toCancel
@@ -325,7 +325,7 @@ func TestCancellationIsSentSoonAfterAnOutage(t *testing.T) {
 	})
 }
 
-// reader reads orders by the client itself.
+// reader is an engine whose QueryOrders calls the real client.
 type reader struct{ *engine }
 
 func (r reader) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequest,

@@ -21,12 +21,12 @@ func TestChangeOfAFollowedOrderIsDeliveredOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changed   bool
 		meanwhile func(e *engine)
-		told      int
+		delivered int
 		life      durable.Life
 		want      error
 	}{
-		"a webhook wakes it":                            {false, wake, 0, durable.Open, durable.ErrMoved},
-		"a webhook wakes it, and the order has changed": {true, wake, 1, durable.Open, nil},
+		"a webhook wakes the order":                    {false, wake, 0, durable.Open, durable.ErrMoved},
+		"a webhook wakes the order, which has changed": {true, wake, 1, durable.Open, nil},
 		"another worker delivers the change": {true, func(e *engine) {
 			other := newEngineOn(e.t, e.store)
 			other.orders = e.orders
@@ -35,7 +35,7 @@ func TestChangeOfAFollowedOrderIsDeliveredOnce(t *testing.T) {
 		}, 1, durable.Open, durable.ErrMoved},
 		"the caller calls Unfollow": {true, func(e *engine) { require.NoError(e.t, e.Unfollow(e.t.Context(), "ref-1")) }, 0,
 			durable.Over, durable.ErrMoved},
-		"a person has ended its row": {true, func(e *engine) { e.endByHand(durable.KindOrder) }, 0, durable.Over, durable.ErrMoved},
+		"a person has ended the row": {true, func(e *engine) { e.endByHand(durable.KindOrder) }, 0, durable.Over, durable.ErrMoved},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -57,7 +57,7 @@ func TestChangeOfAFollowedOrderIsDeliveredOnce(t *testing.T) {
 				defer stop()
 				_, err := e.work(durable.KindOrder)
 				require.ErrorIs(t, err, tc.want)
-				assert.Len(t, e.changes, tc.told)
+				assert.Len(t, e.changes, tc.delivered)
 				assert.Equal(t, tc.want == nil, len(page) == 1)
 				assert.Equal(t, tc.life, e.row(durable.KindOrder, "ref-1").Life)
 			})
@@ -243,7 +243,7 @@ func TestInterruptedReadStoresNothing(t *testing.T) {
 		ctx, cancel = context.WithCancel(t.Context())
 		e.orders = func(of []string) ([]types.Order, error) { cancel(); return orderOne(of) }
 		due, err := e.Work(ctx, row, 10)
-		assert.True(t, err != nil || !due.IsZero(), "it has not ended")
+		assert.True(t, err != nil || !due.IsZero(), "the order is not settled")
 		e.orders = func(of []string) ([]types.Order, error) {
 			orders, err := orderOne(of)
 			orders[0].HotelConfirmNo = "H-1"

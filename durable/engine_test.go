@@ -47,10 +47,10 @@ type engine struct {
 	cancelled []durable.CancelEnding
 	changes   []string // HotelConfirmNos
 	log       logText
-	mu        sync.Mutex // guards what workers note
+	mu        sync.Mutex // guards what workers record
 }
 
-// logText is a log that several workers write. Each line about a row names its reference.
+// logText is a log that several workers write. It asserts that each line about a row names its reference.
 type logText struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -76,7 +76,7 @@ func (l *logText) Reset() {
 	l.text.Reset()
 }
 
-// note changes what the engine of a test notes.
+// note calls change while it holds the lock.
 func (e *engine) note(change func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -122,7 +122,7 @@ func (e *engine) reopen(change func(o *durable.Options[*memstore.Tx])) {
 	require.NoError(e.t, err)
 }
 
-// called notes the options of a Book or Cancel, and how long it may take.
+// called records the options and the time limit of a Book or Cancel.
 func (e *engine) called(ctx context.Context, opts []hotelstays.CallOption) {
 	limit, _ := ctx.Deadline()
 	e.note(func() { e.given, e.limit = opts, time.Until(limit) })
@@ -208,7 +208,7 @@ func (e *engine) row(kind durable.Kind, reference string) *durable.Row {
 	return row
 }
 
-// edit changes the state of a row of ref-1, as another version or a person does.
+// edit changes the state of a row of ref-1, like another version of this package or a person.
 func (e *engine) edit(kind durable.Kind, old, with string) {
 	row := e.row(kind, "ref-1")
 	row.State = []byte(strings.Replace(string(row.State), old, with, 1))
@@ -227,7 +227,6 @@ func (e *engine) cancellation() (c durable.StoredCancellation) {
 	return c
 }
 
-// runFor runs the engine for a time.
 func (e *engine) runFor(d time.Duration) {
 	ctx, cancel := context.WithTimeout(e.t.Context(), d)
 	defer cancel()
@@ -259,13 +258,13 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 	late := func() (*hotelstays.BookingOutcome, error) { time.Sleep(time.Hour); return lostAnswer() }
 	conflict := durable.ErrConflictingOutcome
 	for name, tc := range map[string]struct {
-		book    func() (*hotelstays.BookingOutcome, error)
-		round   int            // the stored round when Book ends
-		ending  durable.Ending // the stored ending when Book ends
-		stored  durable.Ending // the stored ending afterwards
-		told    int            // how many outcomes OnOutcome receives
-		earlier bool           // the round waits for the order of the first Book
-		err     error
+		book      func() (*hotelstays.BookingOutcome, error)
+		round     int            // the stored round when Book ends
+		ending    durable.Ending // the stored ending when Book ends
+		stored    durable.Ending // the stored ending afterwards
+		delivered int            // how many outcomes OnOutcome receives
+		earlier   bool           // the round waits for the order of the first Book
+		err       error
 	}{
 		"the same round, unknown":                               {lostAnswer, 1, "", "", 0, false, unknown},
 		"the same round, unknown without an outcome":            {func() (*hotelstays.BookingOutcome, error) { return nil, unknown }, 1, "", "", 0, false, unknown},
@@ -312,7 +311,7 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 				}
 				b := e.booking()
 				assert.Equal(t, []any{tc.stored, tc.round}, []any{b.Ending, b.Round})
-				assert.Len(t, e.outcomes, tc.told)
+				assert.Len(t, e.outcomes, tc.delivered)
 				assert.Equal(t, tc.earlier, !b.Earlier.IsZero())
 			})
 		})
@@ -342,10 +341,10 @@ func TestUnreadableRowIsReported(t *testing.T) {
 			require.ErrorContains(t, e.beginTx(requestOf("ref-1")), why)
 			require.ErrorContains(t, e.cancel(toCancel), why)
 			assert.NotEmpty(t, e.row(durable.KindBooking, "ref-1").Sealed, "the request is kept")
-			if row.Life == durable.Open { // Run finds it
+			if row.Life == durable.Open { // Run finds the row
 				time.Sleep(3 * time.Minute)
 				e.runFor(6 * time.Minute)
-				assert.Equal(t, 2, strings.Count(e.log.String(), "level=ERROR msg=\"a row cannot be worked on\""), "each five minutes")
+				assert.Equal(t, 2, strings.Count(e.log.String(), "level=ERROR msg=\"a row cannot be worked on\""), "once in five minutes")
 				assert.NotContains(t, e.log.String(), "a step failed")
 			}
 		})
@@ -377,8 +376,8 @@ func TestRunPostponesUnreadableRows(t *testing.T) {
 // The stored request names guests.
 func TestRequestIsErasedAfterBookAndAbandon(t *testing.T) {
 	for name, end := range map[string]func(e *engine){
-		"sent":      (*engine).lose,
-		"abandoned": func(e *engine) { e.begin("ref-1"); require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) },
+		"Book is sent": (*engine).lose,
+		"Abandon":      func(e *engine) { e.begin("ref-1"); require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) },
 	} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			end(e)
@@ -420,7 +419,7 @@ func TestRowsKeepUnknownFields(t *testing.T) {
 }
 
 // Somebody else has an order under the same reference.
-func TestRunFromBookToCancel(t *testing.T) {
+func TestRunNeverConfusesTheOrderWithAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		o, other := orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-9")
@@ -479,11 +478,11 @@ func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 		time.Sleep(time.Second)
 		e.runFor(time.Second / 2)
 		assert.Equal(t, hotelstays.PriorityInteractive, e.priority)
-		alone := [][]string{{"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}} // ref-5 has another user
+		alone := [][]string{{"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}} // ref-5 belongs to another user
 		assert.ElementsMatch(t, append(alone, references), e.asked)
 		for _, reference := range references {
 			due := e.row(durable.KindBooking, reference).Due
-			assert.Equal(t, 31*time.Second, time.Until(due).Round(time.Second), "as after a poll for this booking alone")
+			assert.Equal(t, 31*time.Second, time.Until(due).Round(time.Second), "as after a poll for only this booking")
 		}
 	})
 }
@@ -519,7 +518,7 @@ func TestRowsOfOneUserShareARequest(t *testing.T) {
 			return polled(hotelstays.BookingFound, nil)(r)
 		}
 		time.Sleep(time.Second)
-		time.AfterFunc(5*time.Second, func() { e.note(func() { assert.Len(t, e.asked, 4, "at once") }) })
+		time.AfterFunc(5*time.Second, func() { e.note(func() { assert.Len(t, e.asked, 4, "all polls begin immediately") }) })
 		e.runFor(25 * time.Second)
 		assert.Equal(t, []int{4, 5}, []int{len(e.asked), len(e.outcomes)})
 		for _, references := range e.asked {
@@ -621,6 +620,6 @@ func TestRetryWaitsForABusyRow(t *testing.T) {
 			e.store.Put(*row)
 		})
 		require.NoError(t, e.Retry(t.Context(), "ref-1"))
-		assert.Equal(t, 7050*time.Millisecond, time.Since(began), "it looks each 50 ms")
+		assert.Equal(t, 7050*time.Millisecond, time.Since(began), "Retry tries again every 50 ms")
 	})
 }

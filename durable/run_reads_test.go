@@ -11,7 +11,7 @@ import (
 )
 
 // After a refusal because of its content, a request for several orders is divided. In an outage it is not.
-func TestRefusedContentIsRecognized(t *testing.T) {
+func TestOnlyARefusalOfTheContentDividesARequest(t *testing.T) {
 	answer := func(status, code int) error {
 		return &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: status, Code: code}
 	}

@@ -54,7 +54,7 @@ func polled(state hotelstays.BookingState, err error) func(*hotelstays.BookingRe
 	}
 }
 
-func TestInvalidOptionIsNamed(t *testing.T) {
+func TestNewEngineNamesTheInvalidOption(t *testing.T) {
 	for name, change := range map[string]func(o *options){
 		"the client is nil":             func(o *options) { o.Client = (*hotelstays.Client)(nil) },
 		"Client and Clients are set":    func(o *options) { o.Clients = func(string) durable.BookingClient { return nil } },
@@ -100,8 +100,8 @@ func TestDefaultsAreTwoMinutesOneSecondAndTenWorkers(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Minute+durable.ClockMargin+2*time.Second, stop)
 		require.NoError(t, e.Run(ctx, e.store))
-		assert.Equal(t, []int{8, 8}, []int{most, len(e.outcomes)}, "two are kept for cancellations and orders")
-		assert.Equal(t, 2*time.Minute, e.limit, "of a Book")
+		assert.Equal(t, []int{8, 8}, []int{most, len(e.outcomes)}, "two workers are kept for cancellations and orders")
+		assert.Equal(t, 2*time.Minute, e.limit, "the time limit of Book")
 	})
 }
 
@@ -116,7 +116,7 @@ func (q *looks) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, e
 	return q.Store.Due(ctx, look)
 }
 
-// Run looks for the rows of its account each second, or as often as the options say, and each kind has its turn.
+// Run looks for the due rows of its account every second, or every PollInterval. The kinds take turns in being first.
 func TestRunLooksForDueRows(t *testing.T) {
 	const b, c, o = durable.KindBooking, durable.KindCancel, durable.KindOrder
 	for interval, kinds := range map[time.Duration][]durable.Kind{0: {b, c, o, c, o, b, o, b, c}, 2 * time.Second: {b, c, o, c, o, b}} {
@@ -186,7 +186,7 @@ func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 					before := looks()
 					assert.NoError(t, tc.wake(e))
 					synctest.Wait()
-					assert.Greater(t, looks(), before, "Run looks at once")
+					assert.Greater(t, looks(), before, "Run looks immediately")
 					stop()
 				}()
 				assert.NoError(t, e.Run(ctx, e.store))
@@ -213,21 +213,21 @@ func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 		e.begin("ref-1")
 		row := e.row(durable.KindBooking, "ref-1")
 		assert.NoError(t, e.Wake(t.Context(), "ref-1"))
-		assert.Equal(t, row, e.row(durable.KindBooking, "ref-1"), "it waits for Send")
+		assert.Equal(t, row, e.row(durable.KindBooking, "ref-1"), "the booking waits for Send")
 		assert.ErrorIs(t, e.Retry(t.Context(), "unknown"), durable.ErrNotBegun)
 	})
 }
 
-// beforeLease is a queue that calls a function once, between a look for rows and their lease.
+// beforeLease is a queue that calls hook before the first lease of rows.
 type beforeLease struct {
 	*memstore.Store
-	once func()
+	hook func()
 }
 
 func (q *beforeLease) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) ([]durable.Row, error) {
-	if q.once != nil {
-		q.once()
-		q.once = nil
+	if q.hook != nil {
+		q.hook()
+		q.hook = nil
 	}
 	return q.Store.Postpone(ctx, rows, due)
 }
@@ -290,9 +290,9 @@ func TestBookAndCancelHaveBookTimeoutAndTheStoredOptions(t *testing.T) {
 		require.NoError(t, e.beginTx(requestOf("ref-1"), hotelstays.WithLanguage("de"), hotelstays.WithCurrency("EUR")))
 		_, err := e.Send(t.Context(), "ref-1", hotelstays.WithMarket("FR"))
 		var invalid *hotelstays.ValidationError
-		require.ErrorAs(t, err, &invalid, "workers would poll without it")
+		require.ErrorAs(t, err, &invalid, "workers would poll without the option")
 		_, err = e.Send(t.Context(), "ref-1", hotelstays.WithBatchSize(2))
-		require.ErrorAs(t, err, &invalid, "Book does not take it")
+		require.ErrorAs(t, err, &invalid, "Book does not take the option")
 		require.Equal(t, durable.PhaseWaiting, e.booking().Phase(time.Now()))
 		page, stop := e.Watch("ref-1")
 		defer stop()
@@ -322,7 +322,7 @@ func TestBookAndCancelHaveBookTimeoutAndTheStoredOptions(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "it", got.Language)
 		assert.Equal(t, hotelstays.PriorityInteractive, e.priority)
-		assert.Equal(t, 110*time.Second, e.limit, "it ends two minutes after the order was read")
+		assert.Equal(t, 110*time.Second, e.limit, "Cancel ends two minutes after the order was read")
 		assert.Equal(t, 2*time.Minute+durable.ClockMargin, sendBy.Sub(began))
 
 		e.limit = 0
@@ -338,8 +338,8 @@ func TestBookAndCancelHaveBookTimeoutAndTheStoredOptions(t *testing.T) {
 	})
 }
 
-// The ctx ends during Book or Cancel.
-func TestOutcomeOutlivesItsCtx(t *testing.T) {
+// The ctx ends during Book, and during Cancel.
+func TestOutcomeIsStoredAlthoughItsCtxHasEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		ctx, cancel := context.WithCancel(t.Context())
 		e.begin("ref-1")
@@ -383,7 +383,7 @@ func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 		after     time.Duration // time since Book
 		meanwhile func(e *engine)
 		ending    durable.Ending
-		told      int
+		delivered int
 		moved     bool
 		log       string
 	}{
@@ -394,10 +394,10 @@ func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 		"found, but the next round began":            {found, 0, begins, "", 0, true, ""},
 		"found, but the row was deleted":             {found, 0, anew, "", 0, true, ""},
 		"absent":                                     {absent, time.Hour, nil, durable.EndingAbsent, 1, false, ""},
-		"absent, while a webhook wakes it":           {absent, time.Hour, wake, "", 0, true, ""},
+		"absent, while a webhook wakes the row":      {absent, time.Hour, wake, "", 0, true, ""},
 		"absent, but the next round began":           {absent, time.Hour, begins, "", 0, true, ""},
 		"absent, but too early":                      {absent, 10*time.Minute + durable.ClockMargin - 1, nil, "", 0, false, ""},
-		"open, while a webhook wakes it":             {open, 0, wake, "", 0, true, ""},
+		"open, while a webhook wakes the row":        {open, 0, wake, "", 0, true, ""},
 		"unverified":                                 {unverified, time.Hour, nil, "", 0, false, "still unverified"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -422,7 +422,7 @@ func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 					require.NoError(t, err)
 					assert.Equal(t, tc.ending != "", due.IsZero())
 				}
-				assert.Equal(t, []any{tc.ending, tc.told, tc.told}, []any{e.booking().Ending, len(e.outcomes), len(page)})
+				assert.Equal(t, []any{tc.ending, tc.delivered, tc.delivered}, []any{e.booking().Ending, len(e.outcomes), len(page)})
 				assert.Contains(t, e.log.String(), tc.log)
 				if tc.ending != "" {
 					due, err = e.work(durable.KindBooking)
@@ -437,7 +437,7 @@ func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 // at the end of BookTimeout.
 func TestSingleProcessPollsInterruptedBookingsAtOnce(t *testing.T) {
 	for single, want := range map[bool]time.Duration{true: 0, false: hotelstays.OpBook.Timeout() + durable.ClockMargin} {
-		t.Run(fmt.Sprint(single), func(t *testing.T) {
+		t.Run(fmt.Sprint("SingleProcess=", single), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
 				require.NoError(t, e.beginTx(requestOf("ref-2"))) // SingleProcess does not change a booking that waits for Send
 				e.book = lostAnswer
@@ -496,7 +496,7 @@ func TestWorkerSendsOnlyWaitingBookings(t *testing.T) {
 		"the worker's Book has no answer": {nil, durable.ErrMoved},
 		"Send has no answer":              {func(e *engine) { e.book = lostAnswer; _, _ = e.Send(e.t.Context(), "ref-1") }, durable.ErrMoved},
 		"Send found the order":            {func(e *engine) { e.book = found; e.send() }, nil},
-		"it was abandoned":                {func(e *engine) { require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) }, nil},
+		"the booking was abandoned":       {func(e *engine) { require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -518,7 +518,7 @@ func TestWorkerSendsOnlyWaitingBookings(t *testing.T) {
 // next row.
 func TestEachKindFindsAWorker(t *testing.T) {
 	for workers, want := range map[int][]int{1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 5: {3, 1}} {
-		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
 				e.reopen(func(o *options) { o.MaxWorkers, o.PollInterval = workers, time.Hour })
 				var bookings, cancels atomic.Int32
@@ -539,7 +539,7 @@ func TestEachKindFindsAWorker(t *testing.T) {
 				require.NoError(t, e.cancel(named))
 				book := e.book
 				e.book = found
-				e.begin("ref-1") // its order is read
+				e.begin("ref-1") // Run reads its order
 				e.send()
 				e.book = book
 				for i := range 4 {
@@ -603,7 +603,7 @@ func TestInterruptedReadOfManyRowsIsRepeatedAtOnce(t *testing.T) {
 }
 
 // A function of the caller hangs at the end of Run. Run waits as long as it takes to store a result.
-func TestRunEndsBesideAHangingFunction(t *testing.T) {
+func TestRunEndsAlthoughAFunctionHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) {
 			o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error {
@@ -637,7 +637,7 @@ func TestOrdersOfManyUsersAreReadOneAfterTheOther(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		e.orders = func([]string) ([]types.Order, error) { time.Sleep(15 * time.Second); return nil, errFailed }
 		time.AfterFunc(time.Second, func() {
-			assert.Equal(t, 59*time.Second, time.Until(e.row(durable.KindOrder, "ref-4").Due), "one worker has all")
+			assert.Equal(t, 59*time.Second, time.Until(e.row(durable.KindOrder, "ref-4").Due), "one worker has leased all rows")
 		})
 		e.runFor(50 * time.Second)
 		assert.Equal(t, [][]string{{"ref-0"}, {"ref-1"}, {"ref-2"}, {"ref-3"}}, e.asked)
@@ -646,7 +646,7 @@ func TestOrdersOfManyUsersAreReadOneAfterTheOther(t *testing.T) {
 
 // After the lease the poll is repeated. If the process of the poll ends, another process repeats it at once.
 func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
-	for name, ends := range map[string]bool{"it fails": false, "its process ends": true} {
+	for name, ends := range map[string]bool{"the poll fails": false, "the process of the poll ends": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
 				e.lose()
@@ -676,7 +676,7 @@ func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 	}
 }
 
-// slowQueue is a Queue that is slow, or whose rows other processes lease.
+// slowQueue is a Queue that calls look before Due, and lease instead of a Postpone.
 type slowQueue struct {
 	*memstore.Store
 	look  func(ctx context.Context)
@@ -707,12 +707,12 @@ func TestWaitForADatabaseIsBounded(t *testing.T) {
 		e.begin("ref-1")
 		_, err := e.Send(t.Context(), "ref-1")
 		require.Error(t, err)
-		assert.Equal(t, 10*time.Second, time.Since(sent), "to store the result of Book")
+		assert.Equal(t, 10*time.Second, time.Since(sent), "the limit for storing the result of Book")
 		time.Sleep(time.Minute)
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()
-		e.reopen(func(*options) {}) // nobody has woken its Run
+		e.reopen(func(*options) {}) // no earlier call has woken the Run of this process
 		time.Sleep(time.Hour)
 		var limits []time.Duration
 		var leases []time.Time
@@ -722,8 +722,8 @@ func TestWaitForADatabaseIsBounded(t *testing.T) {
 			end, _ := ctx.Deadline()
 			limits = append(limits, time.Until(end))
 		}, func() { leases = append(leases, time.Now()) }}))
-		assert.Equal(t, 10*time.Second, limits[0], "to look for work")
-		assert.Equal(t, 5*time.Second, leases[1].Sub(leases[0]), "to try again a row that another process leases")
+		assert.Equal(t, 10*time.Second, limits[0], "the limit for a look for work")
+		assert.Equal(t, 5*time.Second, leases[1].Sub(leases[0]), "the pause after another process has leased the row")
 	})
 }
 

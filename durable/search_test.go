@@ -18,7 +18,7 @@ const limit = 30_000_000
 
 var more = flag.Int("more", 0, "how many more faults may happen in each world")
 
-// worlds returns the worlds to search. Each says what may happen, and how often.
+// worlds returns the worlds to search, by name. Each world says what may happen, and how often.
 func worlds() map[string]model.World {
 	plain := model.World{Faults: 2, Wakes: 1, Rounds: 2, BookTimeout: 2 * time.Minute, ShowsWithin: 10 * time.Minute}
 	clocks, alone, person := plain, plain, plain
@@ -39,7 +39,7 @@ func worlds() map[string]model.World {
 	follows := plain
 	follows.Follows, follows.Found, follows.Idempotent, follows.Foreign = true, true, true, true
 	follows.Faults, follows.Rounds, follows.Changes, follows.Acts = 1, 1, 1, 1
-	follows.ShowsWithin = 2 * time.Minute // the limit for changes as well
+	follows.ShowsWithin = 2 * time.Minute // it is also the limit for changes of the order
 	many := plain
 	many.Faults, many.Wakes, many.Rounds, many.Many = 1, 0, 1, true
 	followsMany := follows
@@ -86,7 +86,7 @@ func sized(w model.World) model.World {
 			w.Faults, w.Cancels, w.ShowsWithin = 0, 1, 2*time.Minute
 		}
 	}
-	if w.Cancels > 0 && !w.Found && !w.Alone && !testsize.Full() && *more == 0 { // two workers
+	if w.Cancels > 0 && !w.Found && !w.Alone && !testsize.Full() && *more == 0 { // the world with two workers has more states
 		w.Acts, w.Rounds = 0, 1
 	}
 	return w
@@ -135,7 +135,7 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 			t.Parallel()
 			w := small(worlds()[planted.world])
 			switch {
-			case planted.breaks.SameVersion: // needs a second round
+			case planted.breaks.SameVersion: // this fault needs a second round
 				w.Faults, w.Wakes, w.Rounds = 1, 1, 2
 			case planted.breaks.NoLock:
 				w.Faults, w.Acts, w.Foreign = 1, 0, false

@@ -142,7 +142,7 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 		"a worker sends": {durable.KindBooking, func(e *engine) { e.book = found; e.begin("ref-1") }, work},
 		"a worker polls": {durable.KindBooking, func(e *engine) { e.lose(); e.step = polled(hotelstays.BookingOpen, nil) },
 			work},
-		"a worker finds it": {durable.KindBooking, func(e *engine) { e.lose(); e.step = polled(hotelstays.BookingFound, nil) },
+		"a worker finds the order": {durable.KindBooking, func(e *engine) { e.lose(); e.step = polled(hotelstays.BookingFound, nil) },
 			work},
 		"a worker cancels": {durable.KindCancel, cancels, work},
 		"a cancellation waits for its booking": {durable.KindCancel, func(e *engine) { e.lose(); require.NoError(e.t, e.cancel(toCancel)) },

@@ -74,7 +74,7 @@ func TestOnCancelIsCalledAgainAfterAnError(t *testing.T) {
 		other, e := twoProcesses(t)
 		other.reopen(func(o *options) { o.OnCancel = nil })
 		other.runFor(time.Minute)
-		assert.Empty(t, other.cancels, "a process without OnCancel leaves it to others")
+		assert.Empty(t, other.cancels, "a process without OnCancel leaves the cancellation to others")
 		calls := 0
 		e.reopen(func(o *options) {
 			o.OnCancel = func(context.Context, *memstore.Tx, *durable.Cancellation) error {
@@ -108,7 +108,7 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 			booking := e.row(durable.KindBooking, "ref-1")
 			require.NoError(t, e.cancel(toCancel))
 			e.stepOf(durable.KindCancel)
-			assert.Equal(t, booking, e.row(durable.KindBooking, "ref-1"), "its Book may be under way")
+			assert.Equal(t, booking, e.row(durable.KindBooking, "ref-1"), "its Book may be in progress")
 			return lostAnswer()
 		}
 		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
@@ -181,7 +181,7 @@ func TestTimeoutOfAStepDependsOnWhetherItSends(t *testing.T) {
 }
 
 // A person has ended the rows in the database, but the scheduler calls Work with them.
-func TestRowsThatWereEndedByHandAreLeftAlone(t *testing.T) {
+func TestWorkDoesNothingWithRowsThatWereEndedByHand(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
@@ -190,7 +190,7 @@ func TestRowsThatWereEndedByHandAreLeftAlone(t *testing.T) {
 		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		e.lose()
 		e.step = func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
-			assert.Fail(t, "it is polled for")
+			assert.Fail(t, "a worker polls for the booking")
 			return nil, errFailed
 		}
 		for _, kind := range []durable.Kind{durable.KindBooking, durable.KindCancel, durable.KindOrder} {
@@ -210,7 +210,7 @@ func TestUnsentCancellationEndedByHandMayBeginAgain(t *testing.T) {
 		want   error
 	}{
 		"nothing was sent": {func(*engine) {}, nil},
-		"it was sent":      {(*engine).loseCancel, durable.ErrAlreadyCancelling},
+		"Cancel was sent":  {(*engine).loseCancel, durable.ErrAlreadyCancelling},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// lists are the methods of a durable.Bookings that the page shows.
+// lists are the methods of a durable.Bookings whose results the page shows.
 type lists interface {
 	List(ctx context.Context) iter.Seq2[durable.Booking, error]
 	Cancellations(ctx context.Context) iter.Seq2[durable.Cancellation, error]
@@ -69,14 +69,14 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"rfc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }).Parse(pageFile))
 
-// Handler returns the page of bookings: of the Journal of contrib/hotelstayssql, or of the Bookings of
-// contrib/hotelstaysriver. Mount it behind your own authentication, because everyone who reaches it can abandon
-// bookings. nil opts mean the defaults.
+// Handler returns the page. bookings is the Journal of contrib/hotelstayssql, or the Bookings of
+// contrib/hotelstaysriver. Mount the page behind your own authentication, because everyone who reaches it can abandon
+// bookings. If opts is nil, the defaults apply.
 //
 //	http.Handle("/oncall/", requireLogin(http.StripPrefix("/oncall", oncall.Handler(journal, nil))))
 //
-// All its links are relative. It refuses forms of other sites, and sets a strict Content-Security-Policy. Each view
-// reads all open rows of one kind: bookings, cancellations or orders.
+// All links of the page are relative. The page refuses forms from other sites, and sets a strict
+// Content-Security-Policy. Each view reads all open rows of one kind: bookings, cancellations or orders.
 func Handler[Tx any](bookings durable.Bookings[Tx], opts *Options) http.Handler {
 	h := &handler{lists: bookings, of: func(account string) actions {
 		if account == "" { // the reference was not in a list
@@ -143,9 +143,9 @@ type question struct {
 	Reference string
 	Abandons  bool
 	Row       *row   // nil if no row of the kind is open under the reference
-	Reason    string // as entered
+	Reason    string // the text that the person has entered
 	Missing   bool   // whether the reason is missing or too long
-	Problem   string // why the action was refused
+	Problem   string // the error of the refused action
 	MaxReason int
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable/oncall"
 )
 
-// work has the open rows, and records the actions.
+// work is a durable.Bookings with given rows. It records the actions of persons.
 type work struct {
 	durable.Bookings[any]
 	account  string // the account of the last action
@@ -80,7 +80,7 @@ func (w *work) Retry(_ context.Context, reference string) error   { return w.did
 func (w *work) Wake(_ context.Context, reference string) error    { return w.did("wake", reference) }
 func (w *work) Abandon(_ context.Context, reference string) error { return w.did("abandon", reference) }
 
-// page is the page as a service mounts it.
+// page is the handler, mounted under /oncall.
 type page struct {
 	http.Handler
 	t   *testing.T
@@ -94,7 +94,7 @@ func newPage(t *testing.T, w *work) *page {
 	return p
 }
 
-// send sends a form, or nil for a GET.
+// send sends a form. If form is nil, it sends a GET.
 func (p *page) send(address string, form url.Values, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/oncall/"+address, nil)
 	if form != nil {
@@ -122,7 +122,7 @@ var (
 	tags       = regexp.MustCompile(`<span class="tag(?: bad)?">(.*?)</span>`)
 )
 
-// found returns what the group of a regular expression matches, once for each match.
+// found returns the text of the group of a regular expression, once for each match.
 func found(in *regexp.Regexp, text string) (all []string) {
 	for _, match := range in.FindAllStringSubmatch(text, -1) {
 		all = append(all, match[1])
@@ -246,7 +246,7 @@ func TestPageListsHangingCalls(t *testing.T) {
 	assert.Contains(t, newPage(t, &work{hanging: []string{"OnOutcome trip-1"}}).get(""), "OnOutcome trip-1")
 }
 
-// The page shows accounts only if there are several.
+// The page shows account names only if the rows belong to several accounts.
 func TestActionGoesToTheAccountOfItsRow(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0), booking("ref-2", 0)}}
 	p := newPage(t, w)
@@ -280,7 +280,7 @@ func TestFailedListNeverSaysThatNothingIsOpen(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(p.get(""), "changed by hand"), 10)
 }
 
-// The log has the reason and the person.
+// The log names the reason and the person.
 func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 	failed := errors.New("its Book may still be in progress")
 	form := func(do, kind, reason string) url.Values {
@@ -325,8 +325,8 @@ func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 	}
 }
 
-// The question shows the booking, or says that nothing is open.
-func TestQuestionChangesNothing(t *testing.T) {
+// The confirmation page shows the booking, or says that nothing is open under the reference.
+func TestConfirmationPageChangesNothing(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0)}}
 	p := newPage(t, w)
 	assert.Equal(t, []string{"polling"}, found(tags, p.get("act?do=abandon&reference=ref-1")))
@@ -352,7 +352,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-// No page has a UserRef or a session. Texts of callers are escaped.
+// No page shows a UserRef or a session. The page escapes texts of callers.
 func TestPageHidesGuestsAndSessions(t *testing.T) {
 	b := booking(`<script>"x"`, 0)
 	b.Recovery.UserRef, b.Recovery.SessionID = "guest@example.com", "session-1"

@@ -19,7 +19,7 @@ import (
 const (
 	// overdueAfter is how late a worker may be: longer than the lease of a row.
 	overdueAfter = 2 * time.Minute
-	// provenAfter is the time after Book by which answered polls have ended a booking.
+	// provenAfter is the time since Book after which answered polls must have ended a booking.
 	provenAfter = 15 * time.Minute
 	// stuckAfter is how old a cancellation that was not sent may be.
 	stuckAfter = 30 * time.Minute
@@ -27,7 +27,6 @@ const (
 	maxProblems = 10
 )
 
-// row is an open row.
 type row struct {
 	Kind      durable.Kind
 	Reference string
@@ -36,10 +35,10 @@ type row struct {
 	State     string
 	Bad       string // why a person should look at it, in one or two words
 	Since     time.Time
-	At, Age   string // Since as a time, and as an age
+	At, Age   string // the texts of Since: a time, and an age
 	Why, Next string
-	Abandons  bool // Abandon may be allowed
-	Retries   bool // Retry may be allowed
+	Abandons  bool // whether the page offers Abandon
+	Retries   bool // whether the page offers Retry
 }
 
 // rows returns the open rows of a kind. Rows that need a person come first; older rows come before newer ones.
@@ -186,7 +185,7 @@ type view struct {
 	Page, Last int
 	Hanging    []string
 	Problems   []string
-	More       int // the number of problems that are left out
+	More       int // the number of problems that the page leaves out
 	Done       string
 }
 
