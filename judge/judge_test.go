@@ -156,6 +156,7 @@ func TestEventIsJudgedWhenItsHandlerHasReadIt(t *testing.T) {
 		"an event":              {event, whole, ""},
 		"a time in seconds":     {strings.Replace(event, "000}", "}", 1), whole, ""},
 		"no time, another kind": {`{"customerReferenceNo":"r","event":"paid"}`, whole, "webhook/form value/event"},
+		"not JSON":              {`{"event":7`, whole, ""},
 		"not read to its end":   {`{"customerReferenceNo":"r","event":"paid"}`, 9, "dropped"},
 	} {
 		found := []string{}
@@ -189,6 +190,25 @@ func TestSameFaultOfManyElementsIsOneFinding(t *testing.T) {
 		more[f.Path] = f.More
 	}
 	assert.Equal(t, n, more["data.destinations[1]"])
+}
+
+// No answer of a service, and no event of a stranger, may end the process.
+func FuzzLook(f *testing.F) {
+	for _, body := range []string{
+		`{"code":0,"msg":"","data":{"list":[{"id":"a","minPrice":{"amount":1,"currency":"EUR"},"rooms":[{"rates":[{"ratePkgId":"x"}]}]}],"basic":{}}}`,
+		`{"code":0,"data":{"orders":[{"customerReferenceNo":"r","rooms":[{"guests":[{"passportNumber":"1"}]}]}],"status":7,"voucher":{}}}`,
+		`{"customerReferenceNo":"r","event":7`,
+	} {
+		f.Add("/api/search/hotelList", `{"customerReferenceNo":"r","roomOccupancies":[{}]}`, body)
+		f.Add(queryOrders, `{"customerReferenceNos":["r"]}`, body)
+	}
+	f.Fuzz(func(_ *testing.T, path, asked, body string) {
+		j := judge.New(nil)
+		for range 2 {
+			j.Look(judge.Exchange{Time: time.Now(), URL: path, RequestBody: []byte(asked), Status: 200, Body: []byte(body)})
+			j.Look(judge.Exchange{Time: time.Now(), RequestBody: []byte(body), Event: true})
+		}
+	})
 }
 
 // recorder is a T that records the failures.

@@ -78,7 +78,7 @@ func (d *document) read(body []byte, f *field) bool {
 	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
 	end := d.value(d.space(0), 0, 0, f, 0)
 	if end < 0 || d.space(end) != len(body) {
-		d.nodes = d.nodes[:0]
+		d.nodes, d.mismatches, d.met = d.nodes[:0], d.mismatches[:0], d.met[:0] // they point into nodes
 	}
 	return len(d.nodes) > 0
 }
