@@ -21,7 +21,7 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.L
 // reach moves the clock on to t. It never moves it back.
 func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
 
-// appointment is the confirmation of an order, or an attempt to deliver an event, at a time of the clock.
+// appointment is a confirmation of order, or an attempt to deliver event. It is due when the clock reaches at.
 type appointment struct {
 	at    time.Time
 	order *order
@@ -30,8 +30,8 @@ type appointment struct {
 
 // agenda is guarded by Server.lock.
 type agenda struct {
-	ahead    []appointment // the next one first; appointments at the same time in the order in which they were made
-	wake     chan struct{} // has a value when the first appointment or the clock changed
+	ahead    []appointment // sorted by time; equal times in order of insertion
+	wake     chan struct{} // has a value if the first appointment or the clock has changed
 	inFlight int           // delivery attempts that wait for their answers
 	changed  *sync.Cond    // signals that inFlight became smaller, or that Advance ended
 
@@ -48,18 +48,17 @@ func (g *agenda) add(a appointment) {
 	})
 	g.ahead = slices.Insert(g.ahead, at, a)
 	if at == 0 {
-		g.rouse()
+		g.wakeUp()
 	}
 }
 
-// land notes the end of a delivery attempt.
-func (g *agenda) land() {
+func (g *agenda) attemptEnded() {
 	g.inFlight--
 	g.changed.Broadcast()
 }
 
-// rouse makes keepAgenda look again.
-func (g *agenda) rouse() {
+// wakeUp makes runAgenda look at the first appointment again.
+func (g *agenda) wakeUp() {
 	select {
 	case g.wake <- struct{}{}:
 	default:
@@ -68,21 +67,21 @@ func (g *agenda) rouse() {
 
 func (g *agenda) due(at time.Time) bool { return len(g.ahead) > 0 && !g.ahead[0].at.After(at) }
 
-// lock locks the orders, the webhooks and the agenda. It keeps due appointments, unless
-// Advance is doing that, and returns the sandbox's time.
+// lock locks the orders, the webhooks and the agenda. It carries out the due appointments,
+// unless Advance is doing that. It returns the sandbox's time.
 func (s *Server) lock() time.Time {
 	s.orders.mu.Lock()
 	now := s.clock.now()
 	for !s.agenda.advancing && s.agenda.due(now) {
-		s.doNext()
+		s.runNext()
 	}
 	return now
 }
 
 func (s *Server) unlock() { s.orders.mu.Unlock() }
 
-// doNext does the next appointment. The caller holds the lock.
-func (s *Server) doNext() {
+// runNext carries out the first appointment. The caller holds the lock.
+func (s *Server) runNext() {
 	a := s.agenda.ahead[0]
 	s.agenda.ahead[0] = appointment{} // for the garbage collector
 	s.agenda.ahead = s.agenda.ahead[1:]
@@ -93,8 +92,8 @@ func (s *Server) doNext() {
 	}
 }
 
-// keepAgenda keeps the due appointments until the server closes.
-func (s *Server) keepAgenda() {
+// runAgenda carries out each appointment when it is due, until the server closes.
+func (s *Server) runAgenda() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -113,12 +112,12 @@ func (s *Server) keepAgenda() {
 	}
 }
 
-// Now returns the time of the sandbox's clock: real time, plus what [Server.Advance] added.
+// Now returns the time of the sandbox's clock: real time plus all durations passed to [Server.Advance].
 func (s *Server) Now() time.Time { return s.clock.now() }
 
-// Advance moves the sandbox's clock on by d. It does everything that becomes due on the way, each
-// thing at its time. After a delivery attempt it waits for the answer, because the next attempt
-// depends on the answer. So a callback handler must not call Advance.
+// Advance moves the sandbox's clock on by d. It confirms orders and delivers events that become due
+// in this time, each when the clock reaches its time. After a delivery attempt it waits for the answer,
+// because the next attempt depends on the answer. So a callback handler must not call Advance.
 //
 // The lifetimes of tokens, sessions and links, confirmations, late visibility, the pauses between
 // delivery attempts, and the ledger's times follow this clock. Rate limits, delays of faults,
@@ -130,7 +129,7 @@ func (s *Server) Advance(d time.Duration) { panicOn("Advance", s.advance(d)) }
 
 func (s *Server) advance(d time.Duration) error {
 	if d < 0 {
-		return badField("advance", "%s is negative, but the clock does not go back", d)
+		return badField("advance", "%s is negative, but the clock cannot go back", d)
 	}
 	g := s.agenda
 	s.lock()
@@ -139,7 +138,7 @@ func (s *Server) advance(d time.Duration) error {
 		g.changed.Wait()
 	}
 	if ahead := time.Duration(s.clock.offset.Load()); d > maxAhead-ahead {
-		return badField("advance", "%s is too far: the clock is %s ahead of real time, of at most %s", d, ahead, maxAhead)
+		return badField("advance", "%s is too far: the clock is %s ahead of real time already, and the maximum is %s", d, ahead, maxAhead)
 	}
 	g.advancing = true
 	for target := s.clock.now().Add(d); ; {
@@ -151,11 +150,11 @@ func (s *Server) advance(d time.Duration) error {
 			break
 		}
 		s.clock.reach(g.ahead[0].at)
-		s.doNext()
+		s.runNext()
 	}
 	g.advancing = false
 	g.changed.Broadcast()
-	g.rouse()
+	g.wakeUp()
 	s.ledger.note(EntryClock)
 	return nil
 }

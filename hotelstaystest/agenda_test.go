@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestAdvanceDoesWhatIsDueInOrder(t *testing.T) {
+func TestAdvanceConfirmsAndDeliversInOrderOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(200, 500, 500, 200)
 		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{opBook: 1}})
@@ -38,7 +38,7 @@ func TestAdvanceDoesWhatIsDueInOrder(t *testing.T) {
 		}
 		a := w[1].Attempts
 		failIf(t, len(a) != 2 || a[1].Started != at(3*time.Minute+time.Second) || w[1].EventTime != at(3*time.Minute), "%+v", w[1])
-		panics(t, "does not go back", func() { s.Advance(-1) })
+		panics(t, "cannot go back", func() { s.Advance(-1) })
 
 		u.bookWithCallback("third", hook)
 		s.Advance(3*time.Minute - 1)
@@ -50,7 +50,7 @@ func TestAdvanceDoesWhatIsDueInOrder(t *testing.T) {
 	})
 }
 
-func TestLimitsFaultsAndSignaturesStayInRealTime(t *testing.T) {
+func TestAdvanceLeavesRateLimitsFaultDelaysAndSignaturesInRealTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")
 		s := start(t, Config{
@@ -78,7 +78,7 @@ func TestLimitsFaultsAndSignaturesStayInRealTime(t *testing.T) {
 }
 
 // Advance waits in real time for a receiver that does not answer, at most until the timeout.
-func TestAdvanceWaitsForAnswers(t *testing.T) {
+func TestAdvanceWaitsForCallbackAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, r *http.Request) int {
 			if n == 0 {
@@ -105,8 +105,8 @@ func TestCloseEndsAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()                         // ends even if nobody has read the body
-			w.WriteHeader(http.StatusServiceUnavailable) // it may still arrive
+			<-r.Context().Done()                         // ends although the handler has not read the body
+			w.WriteHeader(http.StatusServiceUnavailable) // the answer may still reach the server
 			ended = true
 		})}})
 		login(t, s).bookWithCallback("ref", hook)
@@ -123,7 +123,6 @@ func TestCloseEndsAdvance(t *testing.T) {
 	})
 }
 
-// Waiting orders and events need no goroutine of their own.
 func TestWaitingOrdersNeedNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500)
@@ -136,10 +135,10 @@ func TestWaitingOrdersNeedNoGoroutine(t *testing.T) {
 		}
 		synctest.Wait()
 		after := runtime.NumGoroutine()
-		failIf(t, after >= before+30, "%d goroutines became %d", before, after) // the runtime may have started some
+		failIf(t, after >= before+30, "%d goroutines became %d", before, after) // the runtime may have started some goroutines
 		s.Advance(2 * time.Hour)
 		same(t, len(rc.all()), 31*3*2)
-		confirmed := slices.DeleteFunc(s.Ledger().Entries(0), func(e Entry) bool { return e.Order == nil }) // at the same time
+		confirmed := slices.DeleteFunc(s.Ledger().Entries(0), func(e Entry) bool { return e.Order == nil }) // all at the same time
 		for i, e := range confirmed {
 			same(t, e.Order.PlatformReferenceNo, fmt.Sprintf("PO%09d", i+1))
 		}

@@ -27,7 +27,7 @@ type token struct {
 	Account string        `json:"sub"`
 	Issued  int64         `json:"iat"`
 	Expires int64         `json:"exp"`
-	Until   time.Time     `json:"until"` // Expires, without rounding
+	Until   time.Time     `json:"until"` // like Expires, but not rounded to a second
 	Number  int64         `json:"jti"`
 	Scopes  []types.Scope `json:"scope"`
 	OAuth   bool          `json:"oauth,omitempty"`
@@ -50,13 +50,14 @@ func (s *Server) tokenProof(payload string) string {
 	return base64.RawURLEncoding.EncodeToString(s.mac("token", payload))
 }
 
-// findToken returns a token that this server made, unless it is revoked.
+// findToken checks a token's proof and returns its fields. ok is false if this server did not make
+// the token, or has revoked it. An expired token is ok.
 func (s *Server) findToken(text string) (tok token, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 || !sameText(parts[2], s.tokenProof(parts[0]+"."+parts[1])) {
 		return tok, false
 	}
-	claims, _ := base64.RawURLEncoding.DecodeString(parts[1]) // the proof covers them
+	claims, _ := base64.RawURLEncoding.DecodeString(parts[1]) // no error: the proof covers the claims
 	_ = json.Unmarshal(claims, &tok)
 	return tok, tok.Number > s.revoked.Load()
 }
@@ -211,8 +212,8 @@ func (s *Server) checkUser(c *call) error {
 	return nil
 }
 
-// newSession makes a session id. It contains its start and a proof, so that the server need not
-// store sessions.
+// newSession makes a session id. The id contains the session's start and a proof, so that the server
+// need not store sessions.
 func (s *Server) newSession(account string) string {
 	text := base36(s.sessions.Add(1)) + "-" + base36(s.clock.now().UnixNano())
 	return "ses-" + text + "-" + s.sessionProof(text, account)
@@ -231,7 +232,7 @@ func (s *Server) findSession(id, account string) (known, expired bool) {
 	if len(fields) != 4 || fields[0] != "ses" || !sameText(fields[3], s.sessionProof(fields[1]+"-"+fields[2], account)) {
 		return false, false
 	}
-	number, _ := strconv.ParseInt(fields[1], 36, 64) // the proof covers both fields
+	number, _ := strconv.ParseInt(fields[1], 36, 64) // no error: the proof covers both fields
 	nanos, _ := strconv.ParseInt(fields[2], 36, 64)
 	end := time.Unix(0, nanos).Add(s.cfg.SessionLifetime)
 	return true, number <= s.expired.Load() || !s.clock.now().Before(end)

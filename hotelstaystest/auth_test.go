@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestTicketNeedsItsSecret(t *testing.T) {
+func TestTicketRequiresTheRightSecret(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true})
 	u := &user{t: t, s: s, http: s.Client()}
 	pair := func(more object) object {
@@ -48,7 +48,7 @@ func TestTicketNeedsItsSecret(t *testing.T) {
 	u.with(login(t, other).token).refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "unknown")
 }
 
-func TestTokenHasNoOtherScopesThanItsClient(t *testing.T) {
+func TestTokenHasOnlyTheScopesOfItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{
 			NoRateLimits:  true,
@@ -97,7 +97,7 @@ func TestMarketAndUserAreRequiredAndChecked(t *testing.T) {
 	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 }
 
-func TestTopLevelTokenHasTheErrorsOfOAuth(t *testing.T) {
+func TestOAuthTopLevelAnswersWithOAuthErrors(t *testing.T) {
 	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
 	u := &user{t: t, s: s, http: s.Client()}
 	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}

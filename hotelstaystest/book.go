@@ -107,7 +107,7 @@ func (s *Server) refusedCallback(raw string) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, ipErr := netip.ParseAddr(host)
 	loopback := host == "localhost" || (ipErr == nil && ip.Unmap().IsLoopback())
-	taken := s.cfg.Webhooks.takes(host) || loopback && !s.cfg.Webhooks.StrictCallbacks
+	taken := s.cfg.Webhooks.allowsHost(host) || loopback && !s.cfg.Webhooks.StrictCallbacks
 	if taken && (u.Scheme == "http" || u.Scheme == "https") {
 		return ""
 	}
@@ -127,14 +127,14 @@ func privateName(host string) bool {
 	return suffix == host || slices.Contains([]string{"internal", "local", "localhost"}, suffix)
 }
 
-// carrierNAT is the address space shared by carriers.
+// carrierNAT is the shared address space of carrier-grade NAT (RFC 6598).
 var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
 
 func public(ip netip.Addr) bool {
 	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierNAT.Contains(ip)
 }
 
-// readGuests checks the guests. It keeps the last four characters of a passport number.
+// readGuests checks the guests. Of a passport number it keeps only the last four characters.
 func (s *Server) readGuests(reqs []guestRequest, rooms int) ([]orderGuest, error) {
 	var guests []orderGuest
 	for i, g := range reqs {
@@ -162,7 +162,7 @@ func (s *Server) checkGuest(at string, g guestRequest, rooms int) error {
 	case g.Gender != "" && !slices.Contains(genders, strings.ToUpper(g.Gender)):
 		return badRequest("%sgender must be MALE, FEMALE, OTHER or UNSPECIFIED, not %q", at, g.Gender)
 	case len([]rune(g.PassportNumber)) > maxPassport:
-		return badRequest("%spassportNumber takes at most %d characters", at, maxPassport)
+		return badRequest("%spassportNumber can have at most %d characters", at, maxPassport)
 	case g.IsChild && g.DateOfBirth == "" && g.Age == nil:
 		return badRequest("%sdateOfBirth (or age) is required for a child", at)
 	}
@@ -184,7 +184,7 @@ func lastFour(passport string) string {
 	return string(r[max(0, len(r)-4):])
 }
 
-// contentKey is equal for bookings of the same hotel, dates, rooms and guests.
+// contentKey returns the same key for bookings with the same hotel, dates, rooms and guests.
 func contentKey(o offer, guests []orderGuest) string {
 	names := make([]string, len(guests))
 	for i, g := range guests {

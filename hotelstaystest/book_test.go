@@ -15,7 +15,7 @@ import (
 )
 
 // Bookings with the same hotel, dates, rooms and guests are the same stay. The order of the guests does not matter.
-func TestOneStayIsBookedOnce(t *testing.T) {
+func TestSameStayCannotBeBookedTwice(t *testing.T) {
 	_, u := open(t)
 	rooms := func(adults ...int) (list []object) {
 		for _, n := range adults {
@@ -61,7 +61,7 @@ func TestConcurrentBooksMakeOneOrder(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 60 {
 		ref, of := "same", guests("Test", "Guest")
-		if i >= 40 { // the same stay under many references
+		if i >= 40 { // one more stay, under 20 references
 			ref, of = fmt.Sprint("other", i), guests("Another", "Guest")
 		}
 		wg.Go(func() {
@@ -78,8 +78,8 @@ func TestConcurrentBooksMakeOneOrder(t *testing.T) {
 
 func TestCallbackMustBePublicOrLoopback(t *testing.T) {
 	for _, tc := range []struct {
-		url           string
-		usual, strict bool
+		url               string
+		byDefault, strict bool
 	}{
 		{"https://hooks.example.com/orders", true, true},
 		{"https://203.0.113.9/orders", true, true},
@@ -100,7 +100,7 @@ func TestCallbackMustBePublicOrLoopback(t *testing.T) {
 		{"not a url", false, false},
 		{"/relative", false, false},
 	} {
-		for strict, want := range map[bool]bool{false: tc.usual, true: tc.strict} {
+		for strict, want := range map[bool]bool{false: tc.byDefault, true: tc.strict} {
 			s := &Server{cfg: Config{Webhooks: WebhookConfig{StrictCallbacks: strict}}}
 			why := s.refusedCallback(tc.url)
 			failIf(t, (why == "") != want, "%s, strict %v: %q", tc.url, strict, why)
@@ -158,7 +158,7 @@ func TestChangedOfferIsBookedOnlyAfterCheckAvail(t *testing.T) {
 	same(t, len(left), len(ids)-1)
 }
 
-func TestCancelIsRefusedByRule(t *testing.T) {
+func TestRefusedCancelLeavesTheOrderUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, u := open(t, Config{Accounts: twoAccounts})
 		in, ids := u.find(object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"})
@@ -194,7 +194,7 @@ func TestCancelIsRefusedByRule(t *testing.T) {
 	})
 }
 
-func TestCancelCostsWhatTheOfferSaid(t *testing.T) {
+func TestCancelChargesTheFeeOfTheOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{NoRateLimits: true, CancelCutoff: AtOnce})
 		began := time.Now()

@@ -17,9 +17,9 @@ type CancelRule string
 // The cancellation rules.
 const (
 	CancelAllowed             CancelRule = "allowed"               // before check-in and cut-off
-	CancelNeedsReason         CancelRule = "needs-reason"          // like CancelAllowed, with a reason only
-	CancelCutoffPassed        CancelRule = "cutoff-passed"         // refused as too late, whatever the date
-	CancelForbiddenByContract CancelRule = "forbidden-by-contract" // refused, whatever the date
+	CancelNeedsReason         CancelRule = "needs-reason"          // like CancelAllowed, but Cancel needs a reason
+	CancelCutoffPassed        CancelRule = "cutoff-passed"         // refused as too late, on any date
+	CancelForbiddenByContract CancelRule = "forbidden-by-contract" // refused on any date
 )
 
 func (r CancelRule) validate() error {
@@ -57,7 +57,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (*cancelResponse, error) 
 	o.fee = o.offer.feeAt(o.price, now)
 	o.cancelled, o.cancelReason = now, req.Reason
 	s.orders.setStatus(o, s.cfg.Variants.OrderStatusNumbers.Cancelled, now)
-	s.webhooks.happened(o, OnCancel, now)
+	s.webhooks.trigger(o, OnCancel, now)
 	fee := o.price.currency.money(o.fee)
 	if c.hasCurrency && c.currency.code != "" {
 		in := s.world.price(o.offer, c.currency, o.cents)
@@ -79,7 +79,7 @@ func (s *Server) refusedCancel(o *order, req *cancelRequest, now time.Time) stri
 	case !slices.Contains(cancellable, status):
 		return fmt.Sprintf("an order in status %d cannot be cancelled", status)
 	case o.rule == CancelForbiddenByContract:
-		return "the contract takes no cancellations through the API"
+		return "the contract does not allow cancellation through the API"
 	case !now.Before(o.offer.checkIn):
 		return "check-in has passed"
 	case o.rule == CancelCutoffPassed || !now.Before(o.offer.checkIn.Add(-length(s.cfg.CancelCutoff))):

@@ -21,8 +21,8 @@ type Catalog struct {
 	RoomsPerHotel       int `json:"roomsPerHotel"`       // default 3 room types, at most 50
 	RatesPerRoom        int `json:"ratesPerRoom"`        // default 4 rate packages, at most 12
 
-	// EmptyEvery leaves every n-th city without hotels, and the city before it with a
-	// quarter of them. The default is 5; negative: all cities are full.
+	// EmptyEvery leaves every n-th city without hotels. The city before it has a quarter of
+	// HotelsPerCity. The default is 5; negative: every city has HotelsPerCity.
 	EmptyEvery int `json:"emptyEvery"`
 	// UnmatchedEvery leaves every n-th hotel without a platformHotelId. The default is
 	// 10; negative: all hotels have one.
@@ -65,10 +65,10 @@ func (w *world) hash(parts ...int) uint64 {
 	return h
 }
 
-// pick draws a number in [0, n).
+// pick returns a number in [0, n) that depends only on the seed and on parts.
 func (w *world) pick(n int, parts ...int) int { return int(w.hash(parts...) % uint64(n)) }
 
-// The uses of a hash. They keep two hashes of one index apart.
+// The purposes of a hash. Two hashes of the same index differ if their purposes differ.
 const (
 	forPlaceName = iota + 1
 	forHotelName
@@ -136,7 +136,7 @@ func (w *world) children(p place) []place {
 	return out
 }
 
-// within returns the range [from, to) of a place's subplaces with the lower level k.
+// within returns the range [from, to) of the indexes of the places of level k inside p.
 func (w *world) within(p place, k placeKind) (from, to int) {
 	per := w.count(k) / w.count(p.kind)
 	return p.index * per, (p.index + 1) * per
@@ -190,7 +190,7 @@ func (w *world) hotelExists(hotel int) bool {
 }
 
 // destinationID returns the UUID of a place. Its second half holds level and index. Its first
-// half is a hash, so that an id of another world is unknown.
+// half is a hash, so that findPlace does not know an id of another world.
 func (w *world) destinationID(p place) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], w.hash(forID, int(p.kind), p.index))
@@ -217,10 +217,9 @@ func (w *world) findPlace(id string) (place, bool) {
 	return p, true
 }
 
-// hotelBase plus a hotel's index is its number.
+// hotelBase plus the index of a hotel is the number in the hotel's ids.
 const hotelBase = 10_000_000
 
-// suppliers are the suppliers' numbers.
 var suppliers = []int{101, 204, 317}
 
 // platformID returns a hotel's platformHotelId, or "" for hotels of [Catalog.UnmatchedEvery].
@@ -233,13 +232,13 @@ func (w *world) platformID(hotel int) string {
 
 func sourceID(supplier, hotel int) string { return fmt.Sprintf("S%d-%d", supplier, hotelBase+hotel) }
 
-// supplierOf chooses a hotel's supplier. It differs by salt, so that a hotel's id differs
-// from one session to the next.
+// supplierOf chooses a hotel's supplier. The choice depends on salt, so that a hotel has
+// different ids in different sessions.
 func (w *world) supplierOf(hotel int, salt uint64) int {
 	return suppliers[mix(w.hash(forSupplier, hotel)^salt)%uint64(len(suppliers))]
 }
 
-// findHotel resolves a platformHotelId or a supplier's id.
+// findHotel returns the index of the hotel with a platformHotelId or a supplier's id.
 func (w *world) findHotel(id string) (int, bool) {
 	number, ok := strings.CutPrefix(id, "PH")
 	if !ok {
@@ -261,7 +260,7 @@ func (w *world) findHotel(id string) (int, bool) {
 
 func base36(n int64) string { return strconv.FormatInt(n, 36) }
 
-// CityCount returns the number of generated cities, with empty ones.
+// CityCount returns the number of generated cities, including cities without hotels.
 func (s *Server) CityCount() int { return s.world.cities() }
 
 // CityID returns the destination id of city i, counted from 0. It panics when there is no

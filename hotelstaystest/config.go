@@ -27,7 +27,7 @@ const (
 //
 //	{"confirmAfter": "30s", "voucherDelay": "0s", "noRateLimits": true, "webhooks": {"secret": "s3cret", "timeout": "2s"}}
 //
-// [NewServer] does not change or keep it.
+// [NewServer] copies the Config.
 type Config struct {
 	// Addr is the address to listen on, such as "127.0.0.1:8080". It must be a loopback
 	// address, because the sandbox has no defences, unless AllowRemote is set. The default
@@ -35,7 +35,7 @@ type Config struct {
 	Addr string `json:"addr,omitzero"`
 	// AllowRemote lets Addr be an address that other machines reach, such as "0.0.0.0:8080"
 	// in a container. These machines then reach the whole API, whose credentials are well known.
-	// Webhooks no longer go to loopback addresses, unless Webhooks.CallbackHosts lists them.
+	// With AllowRemote, webhooks go to a loopback address only if Webhooks.CallbackHosts lists it.
 	AllowRemote bool `json:"allowRemote,omitzero"`
 	// TLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and
 	// localhost. [Server.Client] trusts it.
@@ -74,14 +74,14 @@ type Config struct {
 	// TokenLifetime is the lifetime of OAuth access tokens. The default is an hour. A
 	// ticket's lifetime is the ttl of its request.
 	TokenLifetime time.Duration `json:"tokenLifetime,omitzero"`
-	// SessionLifetime ends sessions after the search that started them. From then on only
-	// Cancel takes them; other calls fail with [types.CodeParam]. The default is Never.
+	// SessionLifetime is the time from a search until its session expires. After that, Cancel
+	// still accepts the session; other calls fail with [types.CodeParam]. The default is Never.
 	SessionLifetime time.Duration `json:"sessionLifetime,omitzero"`
 
 	// NoRateLimits turns rate limits off. Answers keep their X-RateLimit headers.
 	NoRateLimits bool `json:"noRateLimits,omitzero"`
-	// RateLimits are the calls of an operation that one client IP address may make in any second,
-	// 1 to 1,000,000. Operations that are not listed have the documented limits.
+	// RateLimits is the number of calls of an operation that one client IP address can make in any
+	// second, 1 to 1,000,000. Operations that are not listed have the documented limits.
 	RateLimits map[Operation]int `json:"rateLimits,omitzero"`
 	// VisibilityBand gives the accounts a visibility band: HotelList takes 200 hotel ids
 	// instead of 1,000.
@@ -95,7 +95,7 @@ type Config struct {
 	// "dateOfBirth", "passportNumber".
 	RequiredGuestFields []string `json:"requiredGuestFields,omitzero"`
 	// ConfirmAfter is the time from Book to the confirmation. The default is three minutes.
-	// With Never only [Server.ConfirmOrder] confirms.
+	// With Never, only [Server.ConfirmOrder] confirms an order.
 	ConfirmAfter time.Duration `json:"confirmAfter,omitzero"`
 	// LateVisibility hides an order from QueryOrders for a time after Book. The default is
 	// AtOnce.
@@ -122,7 +122,7 @@ type Config struct {
 	Variants Variants      `json:"variants,omitzero"`
 	Control  ControlConfig `json:"control,omitzero"`
 
-	// LedgerLimit is the maximum number of requests, webhooks and changed orders in the ledger. It drops the
+	// LedgerLimit is the maximum number of requests, webhooks and changed orders in the ledger, which drops the
 	// oldest first. It also drops the oldest if all of them need more memory than 1 MiB plus 4 KiB
 	// times the limit. The default is 50,000.
 	LedgerLimit int `json:"ledgerLimit,omitzero"`
@@ -138,7 +138,7 @@ type Account struct {
 type OAuthClient struct {
 	ClientID     string        `json:"clientId"`
 	ClientSecret string        `json:"clientSecret"`
-	Scopes       []types.Scope `json:"scopes,omitzero"` // empty: all
+	Scopes       []types.Scope `json:"scopes,omitzero"` // empty: all scopes
 }
 
 // WebhookConfig is the part of [Config] about webhooks.
@@ -153,8 +153,8 @@ type WebhookConfig struct {
 	// they are accepted, http too, because tests listen there. Deliveries to other URLs need
 	// CallbackHosts or CallbackHandler.
 	StrictCallbacks bool `json:"strictCallbacks,omitzero"`
-	// CallbackHosts are further hosts of callback URLs: Book accepts them as it accepts loopback,
-	// also with http, and deliveries go there. A name is looked up for each attempt.
+	// CallbackHosts are further hosts of callback URLs. Book accepts them even with http, and
+	// deliveries go there. A name is resolved again for each attempt.
 	CallbackHosts []string `json:"callbackHosts,omitzero"`
 	// RetryDelays are the delays before each retry of a delivery. The default is 1, 2, 4, 8
 	// and 16 seconds. An empty list that is not nil means no retry.
@@ -162,14 +162,14 @@ type WebhookConfig struct {
 	// Timeout is the timeout of an attempt. The default is ten seconds.
 	Timeout time.Duration `json:"timeout,omitzero"`
 	// Events are the kinds of event that a trigger sends, in order. A list may be empty, and may
-	// contain undocumented kinds. Triggers that are not listed have their defaults.
+	// contain undocumented kinds. A trigger that is not listed sends its default events.
 	Events map[WebhookTrigger][]types.EventKind `json:"events,omitzero"`
 
 	// CallbackHandler, if set, receives all deliveries over in-memory connections, whatever
 	// the host of their callbackUrl. Use it under testing/synctest, and for callback URLs
-	// that are not loopback. [Server.Close] cancels the contexts of its requests and waits
-	// for it to return, so it must not call Close. If it needs the secret before there is
-	// a server, set Secret.
+	// that are not loopback. [Server.Close] cancels the contexts of the handler's requests and
+	// waits for the handler, so the handler must not call Close. If the handler needs the secret
+	// before the server exists, set Secret.
 	CallbackHandler http.Handler `json:"-"`
 }
 
@@ -180,9 +180,9 @@ type ControlConfig struct {
 	// Token, if set, is required of every control request, as "Authorization: Bearer <token>".
 	// With AllowRemote it has at least 16 characters.
 	Token string `json:"token,omitzero"`
-	// Hosts are further host names to which requests may be sent, without ports. Allowed are always
-	// localhost, loopback addresses and TLSNames. With AllowRemote, control requests may also be
-	// sent to any IP address, and other requests to any host.
+	// Hosts are further host names, without ports, that the Host header of a request may contain.
+	// Always allowed are localhost, loopback addresses and TLSNames. With AllowRemote, a control
+	// request may also contain any IP address, and another request any host.
 	Hosts []string `json:"hosts,omitzero"`
 
 	// Page, if set, makes the handler of /_sandbox/ and of the paths below /_sandbox/page/.
@@ -208,12 +208,12 @@ type Variants struct {
 	OrderStatusNumbers OrderStatusNumbers `json:"orderStatusNumbers,omitzero"`
 }
 
-// OrderStatusNumbers numbers the order statuses whose numbers are undocumented. Each is
+// OrderStatusNumbers holds the numbers of order statuses that are undocumented. Each number is
 // between 2 and 5.
 type OrderStatusNumbers struct {
 	Confirmed types.OrderStatus `json:"confirmed,omitzero"` // default 2
 	Cancelled types.OrderStatus `json:"cancelled,omitzero"` // default 3
-	Pending   types.OrderStatus `json:"pending,omitzero"`   // default 4; only reached by [Server.SetOrderStatus]
+	Pending   types.OrderStatus `json:"pending,omitzero"`   // default 4; only [Server.SetOrderStatus] sets it
 }
 
 // Name returns the word for a status, such as "confirmed". For a status without a name it returns the number.
@@ -233,7 +233,6 @@ func (n OrderStatusNumbers) Name(status types.OrderStatus) string {
 	return fmt.Sprintf("status %d", status)
 }
 
-// orDefault sets a field that is zero.
 func orDefault[T comparable](field *T, value T) { *field = cmp.Or(*field, value) }
 
 // complete checks the whole configuration, and returns a copy with all defaults.
@@ -340,5 +339,5 @@ func cloneLists[K comparable, V any](lists map[K][]V) map[K][]V {
 	return lists
 }
 
-// length returns a duration of a [Config] for use in code: AtOnce is 0.
+// length returns the time that a duration of a [Config] means: 0 for AtOnce.
 func length(d time.Duration) time.Duration { return max(d, 0) }

@@ -22,7 +22,6 @@ var ErrInvalidConfig = errors.New("hotelstaystest: invalid configuration")
 
 type configFaults []string
 
-// refuseIf adds a fault if there is one.
 func (f *configFaults) refuseIf(fault bool, format string, args ...any) {
 	if fault {
 		*f = append(*f, fmt.Sprintf(format, args...))
@@ -78,7 +77,7 @@ const minControlToken = 16
 func (c *Config) checkControl(f *configFaults) {
 	host, _, _ := net.SplitHostPort(c.Addr)
 	f.refuseIf(strings.ContainsFunc(c.Control.Token, func(r rune) bool { return r <= ' ' || r > '~' }),
-		"control.token has blanks, or characters that a header does not carry")
+		"control.token contains a space, or a character that is not allowed in an HTTP header")
 	f.refuseIf(c.Control.Enabled && len(c.Control.Token) < minControlToken && !loopbackHost(host),
 		"control.token has %d characters; it needs %d, because addr %q is not a loopback address",
 		len(c.Control.Token), minControlToken, c.Addr)

@@ -27,7 +27,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON sets the fields that the text has. It refuses unknown ones. Its errors name
+// UnmarshalJSON sets the fields that the text contains. It refuses unknown fields. Its errors name
 // the field and match [ErrInvalidConfig].
 func (c *Config) UnmarshalJSON(text []byte) error {
 	err := checkStrict(text, reflect.TypeFor[Config]())
@@ -35,7 +35,7 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
 	data, err := mapDurations(text, func(text any) any {
-		d, _ := parseDuration(text.(string)) // checkStrict parsed it too
+		d, _ := parseDuration(text.(string)) // no error: checkStrict has parsed it
 		return d
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func parseDuration(text string) (time.Duration, error) {
 	case err != nil:
 		return 0, err
 	case d < 0:
-		return 0, errors.New("it is negative; write 0s for at once, or never")
+		return 0, errors.New("the duration is negative; use 0s for no delay, or never")
 	case d == 0:
 		return AtOnce, nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // The server's copy shares nothing with the caller's Config or with the result of Server.Config.
-func TestConfigIsACopyWithDefaults(t *testing.T) {
+func TestServerCopiesItsConfigAndAddsDefaults(t *testing.T) {
 	text := func(c Config) string { return string(must(json.Marshal(c))) }
 	given := Config{
 		Accounts:     []Account{{"key", "secret"}},
@@ -42,7 +42,7 @@ func TestConfigIsACopyWithDefaults(t *testing.T) {
 	same(t, text(s.Config()), whole)
 }
 
-func TestErrorOfAConfigNamesTheField(t *testing.T) {
+func TestConfigErrorNamesTheField(t *testing.T) {
 	catalog := func(c Catalog) *Config { return &Config{Catalog: c} }
 	webhooks := func(w WebhookConfig) *Config { return &Config{Webhooks: w} }
 	variants := func(v Variants) *Config { return &Config{Variants: v} }
@@ -128,7 +128,7 @@ func TestConfigSurvivesJSON(t *testing.T) {
 	}
 	whole := reflect.ValueOf(config)
 	for i := range whole.NumField() {
-		failIf(t, whole.Field(i).IsZero(), "%s is not tried", whole.Type().Field(i).Name)
+		failIf(t, whole.Field(i).IsZero(), "%s is not set in this test", whole.Type().Field(i).Name)
 	}
 	noRetries := Config{Webhooks: WebhookConfig{RetryDelays: []time.Duration{}}}
 	for name, c := range map[string]Config{"whole": config, "empty": {}, "no retries": noRetries} {
@@ -148,7 +148,7 @@ func TestConfigSurvivesJSON(t *testing.T) {
 	}
 }
 
-func TestErrorOfJSONNamesTheField(t *testing.T) {
+func TestConfigJSONErrorNamesTheField(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"Seed":1}`:                                 "unknown field Seed",
 		`{"webhooks":{"-":1}}`:                       "unknown field webhooks.-",
@@ -157,7 +157,7 @@ func TestErrorOfJSONNamesTheField(t *testing.T) {
 		`{"tokenLifetime":"an hour"}`:                "tokenLifetime",
 		`{"tokenLifetime":3600}`:                     "tokenLifetime must be a duration",
 		`{"tokenLifetime":{}}`:                       "tokenLifetime must be a duration",
-		`{"confirmAfter":"-1s"}`:                     "confirmAfter: it is negative",
+		`{"confirmAfter":"-1s"}`:                     "confirmAfter: the duration is negative",
 		`{"cancelRule":0}`:                           "cancelRule",
 		`{"webhooks":{"retryDelays":["1s","soon"]}}`: "webhooks.retryDelays[1]",
 	} {

@@ -11,11 +11,11 @@ import (
 
 var contentOperations = []operation{
 	{"Destinations", sessionNone, types.ScopeContentRead, runs(runDestinations),
-		"Lists the destinations of a country, or those below another one."},
+		"Lists the destinations in a country, or the destinations below a parent destination."},
 	{"HotelsMetadata", sessionNone, types.ScopeContentRead, runs(runHotelsMetadata),
 		"Lists the hotels of a destination in pages, without prices."},
-	{"HotelStaticDetail", sessionNone, types.ScopeContentRead, runs(runHotelStaticDetail), "Describes one hotel. It is under development."},
-	{"HotelIDList", sessionNone, types.ScopeContentRead, runs(runHotelIDList), "Lists hotel ids, as an older reference describes it."},
+	{"HotelStaticDetail", sessionNone, types.ScopeContentRead, runs(runHotelStaticDetail), "Describes one hotel (under development)."},
+	{"HotelIDList", sessionNone, types.ScopeContentRead, runs(runHotelIDList), "Lists hotel ids, as in an older edition of the API document."},
 }
 
 type destinationsRequest struct {
@@ -55,7 +55,7 @@ func runDestinations(s *Server, c *call, req *destinationsRequest) (*destination
 }
 
 // listed returns the places of a Destinations answer. A country code takes precedence over a
-// parent. Unknown ids have no children.
+// parent. An unknown id lists nothing.
 func (w *world) listed(countryCode, parentID string) []place {
 	if countryCode != "" {
 		for i := range w.size.Countries {
@@ -101,7 +101,7 @@ func (w *world) destination(p place, details bool) destination {
 	return d
 }
 
-const degree = 1_000_000 // as a micro
+const degree = 1_000_000 // in micros
 
 // position returns the centre of a place. It is within two degrees of the centre of its country.
 func (w *world) position(p place) latlng {
@@ -127,7 +127,7 @@ func (w *world) coordinates(p place) *coordinates {
 	return &coordinates{CenterLat: at.Lat, CenterLng: at.Lng, BoundingPolygon: &polygon{Type: "Polygon", Coordinates: [][][2]micro{ring}}}
 }
 
-// hotelPosition returns a hotel's position. Hotels in China have Gaode coordinates too, which
+// hotelPosition returns a hotel's position. A hotel in China also has Gaode coordinates, which
 // are shifted.
 func (w *world) hotelPosition(hotel int) *coordinator {
 	c := place{city, w.cityOf(hotel)}
@@ -191,16 +191,16 @@ func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (*hotelsM
 	return resp, nil
 }
 
-// pageBounds returns the range [from, to) of a page.
+// pageBounds returns the range [from, to) of the items on page num, counted from 1.
 func pageBounds(num, size, total int) (from, to int) {
 	from = total
-	if num-1 <= total/size { // no overflow in the product
+	if num-1 <= total/size { // otherwise the product below could overflow
 		from = min((num-1)*size, total)
 	}
 	return from, min(from+size, total)
 }
 
-// total applies [Variants.NoTotals].
+// total returns n, or 0 with [Variants.NoTotals].
 func (s *Server) total(n int) int {
 	if s.cfg.Variants.NoTotals {
 		return 0
@@ -216,7 +216,7 @@ type hotelStaticDetailResponse struct {
 	Hotel *hotel `json:"hotel,omitempty"`
 }
 
-// runHotelStaticDetail prices the hotel for tomorrow night.
+// runHotelStaticDetail describes a hotel with its prices for tomorrow night.
 func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (*hotelStaticDetailResponse, error) {
 	if req.HotelID == "" {
 		return nil, badRequest("hotelId is required")
@@ -280,7 +280,7 @@ func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (*hotelIDListRe
 	return resp, nil
 }
 
-// checkCountry checks country codes. It takes names and values of fields in turn.
+// checkCountry checks country codes. fields are pairs: the name of a field, then its value.
 func checkCountry(fields ...string) error {
 	for field := range slices.Chunk(fields, 2) {
 		if code := field[1]; code != "" && !countryForm.MatchString(code) {
@@ -290,7 +290,7 @@ func checkCountry(fields ...string) error {
 	return nil
 }
 
-// given returns a field's value, or absent if the field was not sent.
+// given returns a field's value, or the value absent if the request did not contain the field.
 func given[T any](field *T, absent T) T {
 	if field == nil {
 		return absent

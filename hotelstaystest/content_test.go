@@ -24,13 +24,13 @@ func TestDestinationsFollowTheFilters(t *testing.T) {
 		want int
 	}{
 		{object{"countryCode": "CN"}, 2},
-		{object{"countryCode": "GB"}, 0},                                           // not in this catalogue
+		{object{"countryCode": "GB"}, 0},                                           // this catalogue does not have the country
 		{object{"countryCode": "AE", "parentDestinationId": s.CityID(1)}, 2},       // the country takes precedence
 		{object{"parentDestinationId": s.CityID(0)}, 0},                            // a city
 		{object{"parentDestinationId": "0f8fad5b-d9cb-469f-a165-70867728950e"}, 0}, // an unknown id
 		{object{"parentDestinationId": province}, 8},                               // two of ten are empty
 		{object{"parentDestinationId": province, "filterEmptyCities": false}, 8},   // the default of minHotelCount is 1
-		{object{"parentDestinationId": province, "minHotelCount": 0}, 8},           // the default filters empty cities
+		{object{"parentDestinationId": province, "minHotelCount": 0}, 8},           // by default filterEmptyCities is true
 		{object{"parentDestinationId": province, "filterEmptyCities": false, "minHotelCount": 0}, 10},
 		{object{"parentDestinationId": province, "minHotelCount": 3}, 6}, // two of ten are small
 		{object{"parentDestinationId": province, "minHotelCount": 8}, 6},
@@ -117,7 +117,7 @@ func TestEqualSeedsMakeEqualWorlds(t *testing.T) {
 		r := u.must(metadataPath, object{"destinationId": s.CityID(0)})
 		in, ids := u.find(object{"maxRatesPerHotel": 2})
 		avail := in.must(availPath, object{"ratePkgId": ids[0]})
-		var suppliers []any // of one hotel, in eight sessions
+		var suppliers []any // the ids of one hotel in eight sessions
 		for range 8 {
 			suppliers = append(suppliers, u.must(listPath, search(s, object{"pageSize": 1})).at("list", 0, "id"))
 		}

@@ -35,7 +35,7 @@ type controlCall struct {
 	numbers map[string]int
 }
 
-// numbers are the parameters that are integers.
+// numbers are the query parameters that are integers: the value if the parameter is absent, and the allowed range.
 var numbers = map[string]struct{ absent, least, most int }{
 	"limit": {100, 1, 1000}, "after": {-1, 0, math.MaxInt},
 }
@@ -43,11 +43,11 @@ var numbers = map[string]struct{ absent, least, most int }{
 // controlRoute is a method and path of the control API.
 type controlRoute struct {
 	method, path string
-	query        []string // the parameters that it takes
+	query        []string // the names of the allowed query parameters
 	run          func(c *controlCall) (any, error)
 }
 
-// input makes a route of a function that takes a JSON body. No body is an empty object.
+// input makes a route's function from a function with a JSON body. A missing body counts as {}.
 func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*controlCall) (any, error) {
 	return func(c *controlCall) (any, error) {
 		body, err := io.ReadAll(http.MaxBytesReader(nil, c.Body, maxControlBody))
@@ -71,12 +71,12 @@ func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*contro
 	}
 }
 
-// action is [input] without fields.
+// action is like [input], for a route whose body has no fields.
 func action(fn func(c *controlCall) (any, error)) func(*controlCall) (any, error) {
 	return input(func(c *controlCall, _ *struct{}) (any, error) { return fn(c) })
 }
 
-// do is [action] for a method that returns nothing.
+// do is like [action], for a method that returns nothing.
 func do(method func(*Server)) func(*controlCall) (any, error) {
 	return action(func(c *controlCall) (any, error) { method(c.s); return nil, nil })
 }
@@ -92,14 +92,14 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	controlHandler(s.control).ServeHTTP(w, r)
 }
 
-// controlHandler answers with the result of the function. A result that is an http.Handler answers
-// by itself, and nil is an answer without content. Every error is an inputError.
+// controlHandler answers with the function's result as JSON. A result that is an http.Handler writes the
+// answer itself. A nil result is an answer without content. Every error is an inputError.
 type controlHandler func(w http.ResponseWriter, r *http.Request) (any, error)
 
 func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	result, err := h(w, r)
 	if refused, ok := errors.AsType[*inputError](err); ok {
-		text := map[string]string{"field": refused.field, "message": refused.msg} // no field: the whole request
+		text := map[string]string{"field": refused.field, "message": refused.msg} // an empty field means the whole request
 		jsonAnswer(refused.status, 0, map[string]any{"error": text}).write(w)
 		return
 	}
@@ -113,7 +113,7 @@ func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// control runs the guards, and returns the handler that answers.
+// control checks a request, and returns the handler that answers it.
 func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.URL.Path == healthPath {
 		return s.routes, nil
@@ -136,7 +136,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
 // newRoutes makes the handler of controlRoutes.
 func (s *Server) newRoutes() http.Handler {
 	mux := http.NewServeMux()
-	methods := map[string][]string{} // by path
+	methods := map[string][]string{} // path to methods
 	for _, route := range controlRoutes {
 		methods[route.path] = append(methods[route.path], route.method)
 		mux.Handle(route.method+" "+route.path, controlHandler(func(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -150,15 +150,15 @@ func (s *Server) newRoutes() http.Handler {
 	for path, allowed := range methods {
 		mux.Handle(path, controlHandler(func(w http.ResponseWriter, r *http.Request) (any, error) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			return nil, refuse(http.StatusMethodNotAllowed, "", "%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " or "), r.Method)
+			return nil, refuse(http.StatusMethodNotAllowed, "", "%s accepts %s, not %s", r.URL.Path, strings.Join(allowed, " or "), r.Method)
 		}))
 	}
 	mux.Handle("/", controlHandler(func(_ http.ResponseWriter, r *http.Request) (any, error) { return nil, noRoute(r) }))
 	return mux
 }
 
-// guard refuses paths that are not in their plain form, requests to foreign host names, and
-// changes that a page of another site requests.
+// guard refuses three kinds of request: a path that is not in its plain form, a foreign host name, and
+// a change requested by a page of another site.
 func (s *Server) guard(r *http.Request) error {
 	raw := strings.ToLower(r.URL.EscapedPath())
 	isDots := func(part string) bool { return part == "." || part == ".." }
@@ -167,7 +167,7 @@ func (s *Server) guard(r *http.Request) error {
 		return noRoute(r)
 	}
 	if !s.ownHost(r.Host) {
-		return refuse(http.StatusForbidden, "Host", "the control API does not answer to host %q; see control.hosts (-control-host)", r.Host)
+		return refuse(http.StatusForbidden, "Host", "the control API is not served under host name %q; see control.hosts (-control-host)", r.Host)
 	}
 	if err := crossOrigin.Check(r); err != nil {
 		return refuse(http.StatusForbidden, "Origin", "a page of another site cannot use the control API")
@@ -182,7 +182,7 @@ func (s *Server) ownHost(host string) bool {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
-	_, notIP := netip.ParseAddr(host) // an IP address cannot be rebound
+	_, notIP := netip.ParseAddr(host) // DNS rebinding needs a name, so an IP address is safe
 	own := func(name string) bool { return strings.EqualFold(name, host) }
 	return loopbackHost(host) || s.cfg.AllowRemote && notIP == nil || slices.ContainsFunc(s.cfg.Control.Hosts, own) ||
 		slices.ContainsFunc(s.cfg.TLSNames, own)
@@ -192,8 +192,8 @@ func noRoute(r *http.Request) error {
 	return refuse(http.StatusNotFound, "", "no control route at path %q; see %sopenapi.json", r.URL.Path, controlPath)
 }
 
-// checkControlToken requires the token of [ControlConfig], as a bearer token or as the cookie
-// of logIn.
+// checkControlToken requires the token of [ControlConfig] as a bearer token, or the cookie that logIn
+// has set.
 func (s *Server) checkControlToken(w http.ResponseWriter, r *http.Request) error {
 	token := s.cfg.Control.Token
 	if token == "" {
@@ -208,17 +208,16 @@ func (s *Server) checkControlToken(w http.ResponseWriter, r *http.Request) error
 	}
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	return refuse(http.StatusUnauthorized, "Authorization",
-		"the control API needs the header Authorization: Bearer <control token>; a browser opens %s?token=<control token> first", controlPath)
+		"the control API needs the header Authorization: Bearer <control token>; in a browser, open %s?token=<control token> first", controlPath)
 }
 
-// cookieValue returns the value of the cookie, which is not the token. Browsers send cookies to all
-// ports of a host, so another server there could use the cookie until this server ends. But it does
-// not learn the token.
+// cookieValue returns a value for the cookie that does not reveal the token. Browsers send cookies to all
+// ports of a host, so another server on the host sees the value. It is valid only until this server ends.
 func (s *Server) cookieValue() string {
 	return hex.EncodeToString(s.mac("control", s.cfg.Control.Token))
 }
 
-// loggedIn reports whether a request of the page has the token in its URL.
+// loggedIn reports whether a request for the page has the right token in its URL.
 func (s *Server) loggedIn(r *http.Request) bool {
 	token := s.cfg.Control.Token
 	return token != "" && r.Method == http.MethodGet && r.URL.Path == controlPath && sameText(r.URL.Query().Get("token"), token)

@@ -71,14 +71,14 @@ func getLedger(c *controlCall) (any, error) {
 	l := c.s.ledger
 	counts, limited := l.counted()
 	return map[string]any{
-		"requests": l.Count(""), "counts": counts, "rateLimited": limited, // the operation "" counts unknown paths
+		"requests": l.Count(""), "counts": counts, "rateLimited": limited, // the operation "" stands for unknown paths
 		"ticketsIssued": l.TicketsIssued(), "tokensIssued": l.TokensIssued(), "orders": c.s.orders.count(),
 		"bookingsReused": l.BookingsReused(), "duplicatesRefused": l.DuplicatesRefused(),
 		"cancellations": append([]LedgerCancellation{}, l.Cancellations()...), "dropped": l.Dropped(),
 	}, nil
 }
 
-// getRequests returns the first requests after a number. Without a number it returns the last requests.
+// getRequests returns the first requests after the number "after". Without "after" it returns the last requests.
 func getRequests(c *controlCall) (any, error) {
 	after, limit := int64(c.numbers["after"]), c.numbers["limit"]
 	found := slices.DeleteFunc(c.s.ledger.kept(), func(r *Request) bool { return r.Seq <= after || !c.wants(r) })
@@ -117,8 +117,8 @@ func postFault(c *controlCall, req *controlFault) (any, error) {
 
 func deleteFault(c *controlCall) (any, error) {
 	id, err := strconv.Atoi(c.PathValue("id"))
-	if err != nil || c.s.removeFaults(func(f planted) bool { return f.id == id }) == 0 {
-		return nil, refuse(http.StatusNotFound, "id", "no fault %q; it may have acted already", c.PathValue("id"))
+	if err != nil || c.s.removeFaults(func(f injectedFault) bool { return f.id == id }) == 0 {
+		return nil, refuse(http.StatusNotFound, "id", "no fault %q is waiting; it was unknown, removed or used up", c.PathValue("id"))
 	}
 	return nil, nil
 }
@@ -144,7 +144,7 @@ func getOrder(c *controlCall) (any, error) {
 	return out, err
 }
 
-// changed answers with an order after a change.
+// changed answers with the order after a change, or with the error of the change.
 func (c *controlCall) changed(err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (c *controlCall) changed(err error) (any, error) {
 	return getOrder(c)
 }
 
-// onOrder makes a route of a method that changes an order.
+// onOrder makes a route's function from a method that changes an order.
 func onOrder(change func(s *Server, reference string) error) func(*controlCall) (any, error) {
 	return action(func(c *controlCall) (any, error) { return c.changed(change(c.s, c.PathValue("reference"))) })
 }
@@ -222,7 +222,7 @@ func postClock(c *controlCall, req *struct {
 	Advance *duration `json:"advance"`
 }) (any, error) {
 	if req.Advance == nil {
-		return nil, badField("advance", "advance is required, a duration such as 10m")
+		return nil, badField("advance", "advance is required; send a duration such as 10m")
 	}
 	if err := c.s.advance(time.Duration(*req.Advance)); err != nil {
 		return nil, err

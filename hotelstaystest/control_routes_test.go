@@ -65,8 +65,8 @@ func TestControlInjectsFaults(t *testing.T) {
 	})
 }
 
-// A redelivery has all retries. If it fails, a delivered event still counts as delivered.
-func TestRedeliveryIsTheSameEvent(t *testing.T) {
+// A redelivery is retried like a first delivery. If it fails, an event that was delivered before stays delivered.
+func TestRedeliverySendsTheSameEventAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500, 500, 200, 500, 500, 200)
 		s, c := controlled(t, Config{
@@ -108,11 +108,11 @@ func TestRedeliveryIsTheSameEvent(t *testing.T) {
 		c.refused("POST", "/_sandbox/webhooks/evt_none/redeliver", nil, 404, "eventId", "no event")
 		panics(t, "no event", func() { s.RedeliverWebhook("evt_none") })
 		s.Close()
-		s.RedeliverWebhook(id) // has no effect after Close
+		s.RedeliverWebhook(id) // does nothing after Close
 	})
 }
 
-func TestControlMovesTheClock(t *testing.T) {
+func TestControlAdvancesTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t, Config{Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 5}}})
 		login(t, s).book("ref", 0)
@@ -121,7 +121,7 @@ func TestControlMovesTheClock(t *testing.T) {
 		failIf(t, !clock.Now.Equal(time.Now().Add(10*time.Minute)) || time.Duration(clock.Offset) != 10*time.Minute, "%+v", clock)
 		same(t, s.Ledger().Orders()[0].Status, 5)
 		c.must("POST", "/_sandbox/clock", `{"advance":"0s"}`, nil)
-		c.refused("POST", "/_sandbox/clock", `{"advance":"-1s"}`, 400, "advance", "does not go back")
+		c.refused("POST", "/_sandbox/clock", `{"advance":"-1s"}`, 400, "advance", "cannot go back")
 		c.refused("POST", "/_sandbox/clock", `{"advance":"87600h"}`, 400, "advance", "too far")
 		c.refused("POST", "/_sandbox/clock", `{"advance":"2540400h"}`, 400, "advance", "too far")
 		c.refused("POST", "/_sandbox/clock", nil, 400, "advance", "required")
@@ -135,7 +135,7 @@ func TestControlMovesTheClock(t *testing.T) {
 	})
 }
 
-func TestLedgerRouteHasTheCounts(t *testing.T) {
+func TestLedgerRouteReturnsTheCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t, Config{RateLimits: map[Operation]int{"Destinations": 2}})
 		u := login(t, s).plain()

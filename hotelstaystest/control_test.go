@@ -70,7 +70,7 @@ func (c *controller) refused(method, path string, body any, status int, field, t
 	return a
 }
 
-// Without control no bodies are kept either.
+// Without the control API, the ledger keeps no bodies.
 func TestControlIsOffByDefault(t *testing.T) {
 	s := start(t)
 	c := &controller{t: t, s: s}
@@ -87,7 +87,7 @@ func TestControlIsOffByDefault(t *testing.T) {
 	}
 }
 
-func TestControlIsNotInTheLedger(t *testing.T) {
+func TestLedgerOmitsControlRequests(t *testing.T) {
 	s, c := controlled(t, Config{RateLimits: map[Operation]int{opTicket: 1}})
 	s.Inject(Fault{Kind: FaultCutBeforeRead, Times: -1})
 	before := len(s.Ledger().Entries(0))
@@ -100,7 +100,7 @@ func TestControlIsNotInTheLedger(t *testing.T) {
 	failIf(t, got.Count("") != 0 || len(got.Entries(0)) != before, "%+v", got.Entries(0))
 }
 
-// header sets a request header; Host sets the host.
+// header returns a function that sets a request header. The name Host also sets the request's host.
 func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) {
 		if name == "Host" {
@@ -110,7 +110,7 @@ func header(name, value string) func(*http.Request) {
 	}
 }
 
-// with returns the client with a change to its requests.
+// with returns a client that calls change with each request before it is sent.
 func (c *controller) with(change func(*http.Request)) *controller {
 	return &controller{t: c.t, s: c.s, change: change}
 }
@@ -127,7 +127,7 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 		failIf(t, a.status != want, "%s: HTTP %d %s, want %d", host, a.status, a.body, want)
 	}
 	c.with(header("Host", "attacker.example")).refused("POST", "/_sandbox/reset", nil, 403, "Host", "attacker.example")
-	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // the only path with an answer
+	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // no other path answers this host
 
 	_, remote := controlled(t, Config{AllowRemote: true})
 	for host, want := range map[string]int{"192.0.2.1:8080": 200, "[2001:db8::1]:80": 200, "attacker.example": 403, "2130706433": 403} {
@@ -163,7 +163,7 @@ func TestControlRefusesOtherSites(t *testing.T) {
 	c.with(header("Content-Type", "application/json; charset=utf-8")).must("POST", "/_sandbox/faults", `{"kind":"cut"}`, nil)
 }
 
-func TestControlNeedsItsToken(t *testing.T) {
+func TestControlRequiresItsToken(t *testing.T) {
 	const token = "a-control-token"
 	page := func(*Server) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the page") })
@@ -171,11 +171,14 @@ func TestControlNeedsItsToken(t *testing.T) {
 	s, c := controlled(t, Config{Control: ControlConfig{Token: token, Page: page}})
 	c.must("GET", healthPath, nil, nil)
 	for name, change := range map[string]func(*http.Request){
-		"none": nil, "wrong": header("Authorization", "Bearer a-control-tokem"), "longer": header("Authorization", "Bearer a-control-token-"),
-		"shorter": header("Authorization", "Bearer a-control-toke"),
-		"empty":   header("Authorization", "Bearer "), "other scheme": header("Authorization", "Basic "+token),
-		"bare":   header("Authorization", token),
-		"cookie": header("Cookie", controlCookie+"="+token), "api's": header("Authorization", "Bearer "+login(t, s).token),
+		"no token": nil, "wrong token": header("Authorization", "Bearer a-control-tokem"),
+		"token with one more character": header("Authorization", "Bearer a-control-token-"),
+		"token cut off":                 header("Authorization", "Bearer a-control-toke"),
+		"empty token":                   header("Authorization", "Bearer "),
+		"token with scheme Basic":       header("Authorization", "Basic "+token),
+		"token without scheme":          header("Authorization", token),
+		"token in the cookie":           header("Cookie", controlCookie+"="+token),
+		"ticket of the API":             header("Authorization", "Bearer "+login(t, s).token),
 	} {
 		for _, path := range []string{"/_sandbox/ledger", "/_sandbox/", "/_sandbox/page/x", "/_sandbox/nothing",
 			"/_sandbox/ledger?token=" + token} {
@@ -208,7 +211,7 @@ func TestControlNeedsItsToken(t *testing.T) {
 	failIf(t, !strings.Contains(got, "Secure"), "over TLS: HTTP %d, cookie %q", in.status, got)
 }
 
-func TestRemoteControlNeedsAToken(t *testing.T) {
+func TestRemoteControlRequiresALongToken(t *testing.T) {
 	for addr, refused := range map[string]bool{"127.0.0.1:0": false, "[::1]:0": false, "localhost:0": false, "0.0.0.0:80": true, ":80": true,
 		"192.0.2.1:80": true} {
 		for token, refused := range map[string]bool{"": refused, "fifteen-letters": refused, "sixteen-letters-": false} {
@@ -221,8 +224,8 @@ func TestRemoteControlNeedsAToken(t *testing.T) {
 	}
 }
 
-// Paths are compared as they are. Another spelling leads neither to a route nor to a redirect.
-func TestControlRefusesPathsInAnotherSpelling(t *testing.T) {
+// A path that is not exactly the path of a route gets HTTP 404, not a redirect.
+func TestControlRefusesPathsThatAreNotInPlainForm(t *testing.T) {
 	_, c := controlled(t)
 	for _, path := range []string{
 		"/_sandbox", "/_sandbox/", "/_sandbox/page/", "/_sandbox/page/x", "/_sandbox//ledger", "//_sandbox/ledger", "/_sandbox/ledger/",
@@ -234,7 +237,7 @@ func TestControlRefusesPathsInAnotherSpelling(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			a := c.with(func(r *http.Request) {
-				r.URL.Opaque = path // so that net/http does not clean it
+				r.URL.Opaque = path // so that net/http does not clean the path
 			}).call(method, "/", nil)
 			failIf(t, a.status != 404, "%s %s: HTTP %d %s", method, path, a.status, a.body)
 		}
@@ -273,9 +276,9 @@ func TestControlNamesTheFaultyField(t *testing.T) {
 	failIf(t, len(s.faults.all()) != 0, "a malformed body injected a fault")
 }
 
-// Many clients use the control API at the same time, while other clients book, are cut off, and read the stream of
-// events. No call fails, sequence numbers only grow, and no goroutine is left.
-func TestManyControlClientsDisturbNobody(t *testing.T) {
+// Many clients use the control API while other clients book and read the stream of events. Some answers to bookings are cut
+// off on purpose. No control call fails, sequence numbers only grow, and no goroutine is left.
+func TestConcurrentControlClientsCauseNoFailures(t *testing.T) {
 	const clients, users, listeners, calls = 50, 10, 5, 4
 	s := NewServer(&Config{
 		InMemory:     true,
@@ -322,7 +325,7 @@ func TestManyControlClientsDisturbNobody(t *testing.T) {
 				u := &user{t: t, s: s, http: s.ClientFrom(fmt.Sprintf("10.0.0.%d", i))}
 				r, err := u.send(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret})
 				if err != nil || r.code != 0 {
-					continue // an injected fault
+					continue // the error is an injected fault
 				}
 				ref := fmt.Sprintf("%d-%d", i, n)
 				body := booking(ref, ids[2], guests("Guest", ref))
@@ -340,7 +343,7 @@ func TestManyControlClientsDisturbNobody(t *testing.T) {
 			for range calls {
 				step := steps[pick.IntN(len(steps))]
 				a := c.call(step[0], step[1], step[2])
-				if a.status >= 400 && a.status != 404 && a.status != 409 { // 404 and 409 are right after a reset has removed the order
+				if a.status >= 400 && a.status != 404 && a.status != 409 { // a reset may have removed the order: 404 or 409
 					t.Errorf("%s: HTTP %d %s", step, a.status, a.body)
 				}
 			}

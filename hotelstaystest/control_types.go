@@ -14,7 +14,7 @@ type journalRequest struct {
 	Answer string      `json:"answer"`
 }
 
-// orderDetails is an order with details that its ledger record lacks.
+// orderDetails is an order with details that LedgerOrder does not have.
 type orderDetails struct {
 	LedgerOrder
 	HotelConfirmNo string     `json:"hotelConfirmNo"`
@@ -50,7 +50,7 @@ func newControlFault(f Fault) controlFault {
 	return out
 }
 
-// waitingFault is a fault with its number. Skip and Times are the remaining numbers.
+// waitingFault is an injected fault with its id. Skip and Times are what remains of them.
 type waitingFault struct {
 	ID int `json:"id"`
 	controlFault
@@ -58,7 +58,7 @@ type waitingFault struct {
 
 type controlClock struct {
 	Now    time.Time `json:"now"`
-	Offset duration  `json:"offset"` // from real time
+	Offset duration  `json:"offset"` // how far Now is ahead of real time
 }
 
 // duration is a time.Duration whose JSON is text, such as "3m0s".

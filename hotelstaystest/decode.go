@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// decoded makes a runner of an operation's function.
+// decoded is an operation's function. It is a runner that first decodes the body.
 type decoded[Req, Resp any] func(*Server, *call, *Req) (*Resp, error)
 
 func runs[Req, Resp any](fn decoded[Req, Resp]) runner { return fn }
@@ -28,7 +28,7 @@ func (fn decoded[Req, Resp]) run(s *Server, c *call, body []byte) (any, error) {
 	return fn(s, c, req)
 }
 
-// inputError is a refusal that names the invalid field. An empty field stands for the whole body.
+// inputError is a refusal that names the invalid field. An empty field means the whole body.
 type inputError struct {
 	status int // HTTP status
 	field  string
@@ -109,7 +109,7 @@ func checkValue(value json.RawMessage, path string, t reflect.Type) error {
 func checkObject(value json.RawMessage, path string, t reflect.Type) error {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	seen := map[string]bool{}
-	for dec.Token(); dec.More(); { // after the brace
+	for dec.Token(); dec.More(); { // the first token is the brace
 		tok, _ := dec.Token()
 		name, _ := tok.(string)
 		full := strings.TrimPrefix(path+"."+name, ".")
@@ -150,7 +150,7 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// jsonName returns the JSON word for the values of a type.
+// jsonName returns what JSON calls a value of type t, for error messages.
 func jsonName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[duration](), reflect.TypeFor[configDuration]():

@@ -10,15 +10,15 @@
 // sessions, idempotency, duplicate bookings, moved prices, voucher links. It is
 // strict, so that a client's mistakes show. It refuses an unknown body field, a JSON
 // value of the wrong type, a documented header on an operation that does not take it,
-// and a Request-Id used twice, with a message that names the culprit.
+// and a Request-Id used twice. The message names the field or header.
 //
-// [Server.Inject] makes it fail on demand. [Server.Ledger] records what it really
-// did, so that a test can prove that nothing was booked twice or lost.
+// [Server.Inject] makes calls fail on demand. [Server.Ledger] records what the sandbox
+// really did, so that a test can prove that nothing was booked twice or lost.
 //
 // # Answers
 //
-// Answers are envelopes. These are the answers to a QueryOrders that finds nothing (HTTP 200), and to a
-// refused QueryOrders (HTTP 400):
+// Answers are in the API's envelope. The first example is the answer to a QueryOrders without a matching order
+// (HTTP 200). The second is the answer to a refused QueryOrders (HTTP 400):
 //
 //	{"code":0,"msg":"success","data":{"orders":[]}}
 //	{"code":100000400,"msg":"ERR.PARAM: statusList[0] must be between 0 and 5, not 6"}
@@ -57,29 +57,29 @@
 //
 //   - Errors are {"error":{"field","message"}}, with the path of the field.
 //   - /_sandbox/events sends the ledger's log as Server-Sent Events.
-//     A slow reader misses entries that were replaced or dropped meanwhile.
-//   - /_sandbox/requests is the journal: each request with its bodies, cut off after 16 KiB each.
-//     Only a server with control keeps bodies. [Request.Bodies] lists what is masked in them.
+//     A slow reader misses an entry if a later entry about the same thing replaced it, or if the log dropped it.
+//   - /_sandbox/requests lists each request with the bodies of request and answer, cut off after 16 KiB each.
+//     Only a server with the control API keeps bodies. [Request.Bodies] lists what is masked in them.
 //
-// Control requests are not in the ledger, and meet no rate limits and no faults. They must be
+// Control requests are not in the ledger. Rate limits and faults do not apply to them. They must be
 // sent to localhost, a loopback address or one of [ControlConfig].Hosts. A page of another site
-// cannot make changes. With a Token each request needs "Authorization: Bearer <token>". A browser
-// opens /_sandbox/?token=<token> once: the answer sets a cookie for /_sandbox/ and removes the token
-// from the URL.
+// cannot make changes. With a Token, each request needs "Authorization: Bearer <token>". In a browser,
+// open /_sandbox/?token=<token> once: the answer sets a cookie for /_sandbox/ and redirects to a URL
+// without the token.
 //
-// Orders stay until [Server.Reset], and take about 3 KB each.
+// The sandbox keeps every order until [Server.Reset]. An order takes about 3 KB of memory.
 //
 // # Under testing/synctest
 //
 // The sandbox uses package time directly, so in a testing/synctest bubble it runs on
 // the bubble's clock. Use [Config.InMemory] there, and [WebhookConfig.CallbackHandler] for
-// webhooks: a goroutine that waits on a socket is not durably blocked. At the end
-// close every response body, then the client's idle connections, then the server.
+// webhooks, because a goroutine that waits for a socket is not durably blocked. At the end of the
+// test, close every response body, then the client's idle connections, then the server.
 //
 // # Undocumented behaviour
 //
-// The API's reference leaves some values and forms open, and a server has to pick.
-// These choices say nothing about the real service:
+// The API's document leaves some values and forms open, so the sandbox has to choose.
+// The real service may behave differently:
 //
 // Answers:
 //
@@ -115,8 +115,8 @@
 //   - HotelIDList requires one of its fields. Its integers are 10000000 plus the
 //     hotel's index, and a regionCode is the city's index plus 1. A regionName is part of a
 //     city's name, as a destinationName is.
-//   - Amounts, names, boards and supplier numbers are invented, and equal for equal
-//     seeds.
+//   - Amounts, names, boards and supplier numbers are invented. The same seed makes the
+//     same values.
 //
 // Search:
 //
@@ -124,7 +124,7 @@
 //     rooms, 1 to 20 adults a room, children up to 17 years. pageSize is at least 1.
 //     Guests' nationalityCode and HotelsMetadata's countryCode are ISO 3166-1 alpha-2.
 //   - HotelList without Session-Id starts a session; with Session-Id it continues that session.
-//     Sessions do not expire, unless [Config.SessionLifetime] ends them; their offers end with them.
+//     Sessions and their offers do not expire, unless [Config.SessionLifetime] is set.
 //     Cancel accepts any session of the account, even an expired session.
 //   - HotelList with hotelIds and a destination returns hotels that match both.
 //     destinationId takes precedence over destinationName. A destination expands to
@@ -148,11 +148,11 @@
 //   - A guest's roomIndex above the number of rooms is a bad request. Book of an offer that is
 //     closed gets [types.CodeRateChanged], as after a moved price.
 //   - Order statuses: 2 confirmed, 3 cancelled, 4 pending ([Variants.OrderStatusNumbers]).
-//   - An order's guests have the fields that Book took, items of refundInfo a refundTime
-//     and a refundPrice.
+//   - An order's guests have the fields that the Book request had. An item of refundInfo has a
+//     refundTime and a refundPrice.
 //   - QueryOrders: windows include both ends. A bound is a date, which stands for the
-//     whole UTC day, or an RFC 3339 time. An order without the time in question is
-//     outside every window, even one without bounds. statusList holds integers. All
+//     whole UTC day, or an RFC 3339 time. An order without the time that a window is about is
+//     outside this window, even if the window has no bounds. statusList holds integers. All
 //     matching orders are in one answer, oldest first. If no order matches, the list is empty, or
 //     null ([Variants.NullOrders]).
 //   - Cancel refuses a cancelled order. Check-in passes at midnight UTC of the check-in
@@ -164,7 +164,7 @@
 //   - Book sends order_created. The confirmation sends order_paid, then order_modified
 //     with the hotel's confirmation number. [Server.AmendOrder] sends order_modified. A
 //     cancellation sends order_cancelled, and any other status sends order_modified
-//     ([WebhookConfig.Events]). A regenerated voucher sends nothing. The first event may
+//     ([WebhookConfig.Events]). A regenerated voucher sends no event. The first event may
 //     arrive before Book's answer.
 //   - hotelConfirmNo is empty until the order is confirmed. Event ids are opaque.
 //   - First attempts of an order's events go out one after another. Retries follow

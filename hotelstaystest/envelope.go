@@ -12,12 +12,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The sandbox's own codes, where the API documents none.
+// The sandbox's own codes for cases in which the API documents no code.
 const (
 	codeForbidden       = 100000403 // scope, market or user not allowed
 	codeNoSuchOperation = 100000405 // unknown path or wrong method
 	codeCancelRefused   = 100002001 // the order cannot be cancelled
-	codeUpstream        = 100000500 // default of injected 5xx failures
+	codeUpstream        = 100000500 // the default code of injected 5xx failures
 )
 
 type envelope struct {
@@ -63,7 +63,7 @@ type answer struct {
 	msg    string // for the ledger
 	header http.Header
 	body   []byte
-	bare   bool // without the service's headers, as from a proxy
+	bare   bool // without the service's headers, like a proxy's answer
 }
 
 func jsonAnswer(status, code int, v any) *answer {
@@ -85,8 +85,8 @@ func failureAnswer(err error) *answer {
 	return a
 }
 
-// success wraps data in the envelope, except with Variants.OAuthTopLevel. An *answer, which is a
-// document, is returned unchanged.
+// success wraps data in the envelope, except the answer of OAuthToken with Variants.OAuthTopLevel.
+// Data that is an *answer (a document) is returned unchanged.
 func (c *call) success(data any) *answer {
 	if document, ok := data.(*answer); ok {
 		return document

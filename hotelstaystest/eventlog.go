@@ -1,4 +1,4 @@
-// The event log: what happened, in order, within limits of number and of memory.
+// The event log: what happened, in order. The number of entries and their memory are limited.
 
 package hotelstaystest
 
@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Entry is the state of a request, an order or a webhook after a change, or another change, by its
-// Kind. A later entry about the same request, order or webhook replaces it in the ledger.
+// Entry records a change. For a request, an order or a webhook it holds the state after the change;
+// for other kinds it holds only the Kind. In the ledger, a later entry about the same request, order
+// or webhook replaces an earlier entry.
 type Entry struct {
 	Seq     int64        `json:"seq"` // counted from 1
 	At      time.Time    `json:"at"`
@@ -31,7 +32,7 @@ const (
 	EntryWebhook EntryKind = "webhook"
 	EntryReset   EntryKind = "reset"  // [Server.Reset]
 	EntryClock   EntryKind = "clock"  // [Server.Advance]
-	EntryFaults  EntryKind = "faults" // a fault was injected, acted or was removed
+	EntryFaults  EntryKind = "faults" // a fault was injected, used or removed
 )
 
 // size estimates the entry's memory in bytes.
@@ -78,13 +79,13 @@ func (e Entry) clone() Entry {
 	return e
 }
 
-// record is a request, an order or a webhook. The log has only its last entry.
+// record stands for a request, an order or a webhook. The log keeps only its last entry.
 type record struct {
 	first int64 // Seq of its first entry
 	era   int   // eventLog.era of its first entry
 	last  Entry
 	size  int
-	place *list.Element // nil: dropped
+	place *list.Element // nil: the log has dropped the record
 }
 
 const (
@@ -92,16 +93,16 @@ const (
 	bytesPerLimit = 4 << 10 // more than a typical record needs
 )
 
-// eventLog is guarded by Ledger.mu. What its entries point to never changes.
+// eventLog is guarded by Ledger.mu. An entry never changes, nor does what it points to: clone it first.
 type eventLog struct {
-	limit, maxBytes int // the maximum number of records, and of their bytes together
+	limit, maxBytes int // the maximum number of records, and of the bytes of all records together
 	seq             int64
 	bytes           int
 	dropped         int
 	era             int       // resets so far
-	records         list.List // of *record, by Seq of the last entry
+	records         list.List // *record values, sorted by Seq of the last entry
 	changes         map[EntryKind]*record
-	news            chan struct{} // closed at the next entry; nil: nobody waits
+	news            chan struct{} // closed at the next entry; nil if nobody waits
 }
 
 func newEventLog(limit int) eventLog {
@@ -109,8 +110,8 @@ func newEventLog(limit int) eventLog {
 		math.MaxInt/bytesPerLimit)*bytesPerLimit)}
 }
 
-// put adds an entry, which replaces the record's last entry, and drops the oldest records above the
-// limits. It ignores a record from before the last reset.
+// put replaces the record's last entry by e. Then it drops the oldest records until the log is within
+// its limits. It ignores a record from before the last reset.
 func (l *eventLog) put(r *record, e Entry) {
 	if r.first == 0 {
 		r.first, r.era = l.seq+1, l.era
@@ -140,7 +141,7 @@ func (l *eventLog) put(r *record, e Entry) {
 	}
 }
 
-// reset drops everything. Sequence numbers continue, so that readers can continue.
+// reset drops all records. Sequence numbers continue, so that readers can continue.
 func (l *eventLog) reset() {
 	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1, changes: map[EntryKind]*record{}, news: l.news}
 }
@@ -153,7 +154,7 @@ func (l *eventLog) note(kind EntryKind, at time.Time) {
 	l.put(l.changes[kind], Entry{At: at, Kind: kind})
 }
 
-// of returns the records of a kind in order of their first entries.
+// of returns the records of a kind, sorted by their first entries.
 func (l *eventLog) of(kind EntryKind) []*record {
 	var out []*record
 	for e := l.records.Front(); e != nil; e = e.Next() {
@@ -165,7 +166,7 @@ func (l *eventLog) of(kind EntryKind) []*record {
 	return out
 }
 
-// after returns the first entries after a sequence number, oldest first.
+// after returns the entries that follow a sequence number, oldest first, and at most limit entries.
 func (l *eventLog) after(seq int64, limit int) []Entry {
 	var from *list.Element
 	for e := l.records.Back(); e != nil && e.Value.(*record).last.Seq > seq; e = e.Prev() {

@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
-func TestEntriesNeverChange(t *testing.T) {
+func TestUpdateLeavesEarlierEntriesUnchanged(t *testing.T) {
 	l := newLedger(10, new(clock), nil)
 	rec := l.addWebhook(Webhook{Attempts: []WebhookAttempt{{Status: 1}}})
 	before := rec.last.Webhook
@@ -68,10 +68,10 @@ func liveHeap() int {
 	return int(m.HeapAlloc)
 }
 
-func TestLogIsBoundedInBytes(t *testing.T) {
+func TestLogLimitsItsMemory(t *testing.T) {
 	for name, tc := range map[string]struct {
 		header http.Header
-		body   int // bytes, of request and answer
+		body   int // bytes of each body
 	}{
 		"small": {},
 		"typical": {header: http.Header{"Accept": {"*/*"}, "Accept-Encoding": {"gzip"}, "Authorization": {strings.Repeat("t", 200)},
@@ -107,8 +107,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// The log dropped the request while it was under way. Its answer adds it again.
-func TestDroppedRequestReturnsWithItsAnswer(t *testing.T) {
+func TestAnswerAddsADroppedRequestToTheLogAgain(t *testing.T) {
 	l := newLedger(2, new(clock), nil)
 	arrive := func() *record {
 		return l.arrive(opBook, &http.Request{URL: must(url.Parse("/")), Header: http.Header{}}, "")
@@ -123,7 +122,7 @@ func TestDroppedRequestReturnsWithItsAnswer(t *testing.T) {
 	failIf(t, l.log.bytes > 2*bytesPerLimit || l.Dropped() != 5, "%d bytes, %d dropped", l.log.bytes, l.Dropped())
 }
 
-func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
+func TestFullLogDropsTheOldestEntryOfAnyKind(t *testing.T) {
 	l := newLedger(math.MaxInt, new(clock), nil)
 	failIf(t, l.log.maxBytes < 1<<40, "at most %d bytes", l.log.maxBytes)
 	l.log.maxBytes = 2500
@@ -136,8 +135,8 @@ func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
 		"%d entries, the first %+v", len(entries), entries[0])
 }
 
-// A day of bookings, with webhooks, a journal and a reader of events. HOTELSTAYS_LONG=1 tests a whole day.
-func TestMemoryOfADayIsBounded(t *testing.T) {
+// The server also sends webhooks, keeps bodies, and has a reader of events. HOTELSTAYS_LONG=1 books each second for a whole day.
+func TestMemoryPerOrderIsBounded(t *testing.T) {
 	const limit, perOrder, pools = 100, 4 << 10, 128 << 10 // bytes
 	books := testsize.Of(t, "bookings", 24*3600, 150, 150)
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +158,7 @@ func TestMemoryOfADayIsBounded(t *testing.T) {
 			in.must(bookPath, body)
 			time.Sleep(time.Second)
 		}
-		const first = 100 // fill the log
+		const first = 100 // this many orders fill the log
 		for n := range first {
 			book(n)
 		}

@@ -13,12 +13,12 @@ import (
 const (
 	heartbeat     = 15 * time.Second
 	eventsAtOnce  = 200
-	slowestReader = 30 * time.Second // the time that a reader may take for eventsAtOnce
+	readerTimeout = 30 * time.Second // a client that needs longer for eventsAtOnce entries is disconnected
 )
 
 // stream sends the entries after a sequence number, until its connection ends. It reads them from the
-// ledger, so a slow reader needs no memory. Such a reader misses entries that were replaced or dropped
-// meanwhile.
+// ledger, so a slow reader needs no memory. It misses the entries that the ledger has replaced or
+// dropped before stream reads them.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
@@ -26,7 +26,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	}
 	out := http.NewResponseController(w)
 	send := func(text []byte) bool {
-		out.SetWriteDeadline(time.Now().Add(slowestReader))
+		out.SetWriteDeadline(time.Now().Add(readerTimeout))
 		_, err := w.Write(text)
 		return err == nil && out.Flush() == nil
 	}

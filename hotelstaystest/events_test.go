@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// listening is an open stream.
+// listening is an open stream of events.
 type listening struct {
 	body  io.ReadCloser
 	lines *bufio.Scanner
 }
 
-// streamed is an event of a stream. A comment has nothing else.
+// streamed is an event or a comment of a stream. A comment sets only the field comment.
 type streamed struct{ id, event, data, comment string }
 
-// listen opens the stream.
+// listen opens a stream of events.
 func (c *controller) listen(query, lastEventID string) *listening {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), "GET", c.s.URL+"/_sandbox/events"+query, nil)
@@ -79,7 +79,7 @@ func (l *listening) until(kind string) (events []streamed) {
 	}
 }
 
-func TestStreamHasEntriesInOrder(t *testing.T) {
+func TestStreamSendsEntriesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}})
@@ -117,14 +117,14 @@ func TestStreamHasEntriesInOrder(t *testing.T) {
 	})
 }
 
-func TestStreamContinuesAfterAnEntry(t *testing.T) {
+func TestStreamContinuesAfterTheGivenEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
 		for range 3 {
 			s.Inject(Fault{Kind: FaultCut})
 			s.Advance(time.Second)
 		}
-		s.Reset() // this is entry 7
+		s.Reset() // makes entry 7
 		first := func(query, lastEventID string) string {
 			l := c.listen(query, lastEventID)
 			defer l.body.Close()
@@ -143,8 +143,7 @@ func TestStreamContinuesAfterAnEntry(t *testing.T) {
 	})
 }
 
-// The streams of readers end when the server closes, whatever the readers do.
-func TestEventsEndWithTheServer(t *testing.T) {
+func TestCloseEndsEventStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
 		var open []*listening
@@ -162,7 +161,6 @@ func TestEventsEndWithTheServer(t *testing.T) {
 	})
 }
 
-// A reader that never reads is disconnected. Until then it needs the memory of one page of entries.
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewServer(&Config{InMemory: true, Control: ControlConfig{Enabled: true}})
@@ -171,7 +169,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 		began := time.Now()
 		req, _ := http.NewRequestWithContext(t.Context(), "GET", "/_sandbox/events", nil)
 		s.stream(w, req, 0)
-		same(t, time.Since(began), slowestReader)
+		same(t, time.Since(began), readerTimeout)
 	})
 }
 
@@ -194,8 +192,8 @@ func (w *stuckWriter) Write([]byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// Records change while readers read the ledger in pages.
-func TestPagesHaveEachEntryOnce(t *testing.T) {
+// Two later entries have replaced the first entries of their records.
+func TestPagesOfTheLedgerContainEachEntryOnce(t *testing.T) {
 	l := newLedger(200, new(clock), nil)
 	var recs []*record
 	for i := range 50 {

@@ -65,7 +65,7 @@ func ExampleServer_Inject() {
 	// status
 }
 
-// Under testing/synctest time is virtual: an hour passes at once.
+// Under testing/synctest time is virtual: an hour passes immediately.
 func ExampleConfig_inMemory() {
 	test := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func ExampleConfig_inMemory() {
 }
 
 // The handler receives the webhooks of an order without a socket. It needs the secret
-// before there is a server, so the test chooses one.
+// before the server exists, so the test chooses the secret.
 func ExampleWebhookConfig() {
 	events := make(chan types.EventKind, 8)
 	receiver, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("signing-secret")}},

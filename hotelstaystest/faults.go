@@ -1,4 +1,4 @@
-// Faults: their kinds, and the choice of the fault that a request meets.
+// Faults: their kinds, and the choice of the fault that acts on a request.
 
 package hotelstaystest
 
@@ -17,8 +17,8 @@ type FaultKind string
 // The kinds of fault. Faults that change the true answer always execute the operation. The other
 // faults execute it only with [Fault.Commit].
 const (
-	// FaultDelay waits for Delay, then executes the operation. With Commit it executes
-	// first.
+	// FaultDelay waits for Delay, then executes the operation. With Commit it executes the
+	// operation first.
 	FaultDelay FaultKind = "delay"
 	// FaultStatus answers Status (default 503) with Code and Msg in the envelope, or with
 	// Body.
@@ -50,8 +50,8 @@ const (
 )
 
 // The kinds of fault of webhook deliveries, for [OpWebhook] only. FaultDelay and FaultAlteredBody
-// also act on deliveries: later events of the order do not wait for a delayed event, and the bit
-// flips after signing. Skip and Times count delivery attempts.
+// also act on deliveries. Later events of the order do not wait for a delayed event.
+// FaultAlteredBody flips the bit after signing. Skip and Times count delivery attempts.
 const (
 	// FaultDuplicate sends an attempt twice, the copy after Delay. Only the answer to the
 	// original decides on a retry.
@@ -83,19 +83,19 @@ type Fault struct {
 	// platformReferenceNo, or to webhooks of that order. Operation is then Book, QueryOrders,
 	// OrderVoucher, Cancel or Webhook. Faults without Reference act before faults with Reference.
 	Reference   string        `json:"reference,omitempty"`
-	Skip        int           `json:"skip,omitempty"`        // matching requests that pass first
-	Times       int           `json:"times,omitempty"`       // how often it acts; 0: once, -1: always
-	Probability float64       `json:"probability,omitempty"` // of acting on a matching request; 0: always
+	Skip        int           `json:"skip,omitempty"`        // number of matching requests that pass before the fault acts
+	Times       int           `json:"times,omitempty"`       // how often the fault acts; 0: once, -1: always
+	Probability float64       `json:"probability,omitempty"` // that the fault acts on a matching request; 0: it always acts
 	Commit      bool          `json:"commit,omitempty"`      // execute the operation before the fault acts
-	Delay       time.Duration `json:"delay,omitempty"`       // before it acts; ends early when the client leaves
+	Delay       time.Duration `json:"delay,omitempty"`       // before the fault acts; ends early if the client disconnects
 	Status      int           `json:"status,omitempty"`      // HTTP status
-	Code        int           `json:"code,omitempty"`        // in the envelope; default: the code of Status, or 100000500
-	Msg         string        `json:"msg,omitempty"`         // in the envelope; default: the status text
-	RetryAfter  string        `json:"retryAfter,omitempty"`  // header
+	Code        int           `json:"code,omitempty"`        // code in the envelope; default: the code of Status, or 100000500
+	Msg         string        `json:"msg,omitempty"`         // msg in the envelope; default: the status text
+	RetryAfter  string        `json:"retryAfter,omitempty"`  // Retry-After header
 	Header      http.Header   `json:"header,omitempty"`      // more response headers
-	Body        []byte        `json:"body,omitempty"`        // instead of the envelope
-	Field       string        `json:"field,omitempty"`       // for FaultWrongType
-	// BytesPerSecond is the rate of FaultSlowBody, before compression; 0: Delay decides.
+	Body        []byte        `json:"body,omitempty"`        // sent instead of the envelope
+	Field       string        `json:"field,omitempty"`       // path of the value that FaultWrongType changes
+	// BytesPerSecond is the rate of FaultSlowBody, before compression. If it is 0, the body takes Delay.
 	BytesPerSecond int `json:"bytesPerSecond,omitempty"`
 }
 
@@ -111,11 +111,11 @@ func (f *Fault) validate() error {
 	case f.Operation == OpWebhook && !slices.Contains(webhookKinds, f.Kind):
 		return badField("kind", "fault %s does not act on webhooks", f.Kind)
 	case f.Operation == OpWebhook && f.Commit:
-		return badField("commit", "fault %s: a webhook has nothing to commit", f.Kind)
+		return badField("commit", "fault %s: a webhook executes no operation, so commit is not allowed", f.Kind)
 	case f.Reference != "" && !slices.Contains(referenceOps, f.Operation):
 		return badField("reference", "fault %s with a reference needs one of the operations %q", f.Kind, referenceOps)
 	case f.Reference != "" && f.Kind == FaultCutBeforeRead:
-		return badField("reference", "fault %s reads no request, and so no reference; use %s", f.Kind, FaultCut)
+		return badField("reference", "fault %s does not read the request, so it cannot find the reference; use %s", f.Kind, FaultCut)
 	case f.Skip < 0:
 		return badField("skip", "fault %s: skip cannot be negative", f.Kind)
 	case f.Times < -1:
@@ -123,11 +123,11 @@ func (f *Fault) validate() error {
 	case f.Delay < 0:
 		return badField("delay", "fault %s: delay cannot be negative", f.Kind)
 	case f.BytesPerSecond < 0 || f.BytesPerSecond > 0 && (f.Kind != FaultSlowBody || f.Delay > 0):
-		return badField("bytesPerSecond", "fault %s: bytesPerSecond is the rate of %s, without delay", f.Kind, FaultSlowBody)
+		return badField("bytesPerSecond", "fault %s: bytesPerSecond is only for %s, and not together with delay", f.Kind, FaultSlowBody)
 	case !(f.Probability >= 0 && f.Probability <= 1):
 		return badField("probability", "fault %s: probability must be between 0 and 1", f.Kind)
 	case f.Commit && f.Kind == FaultCutBeforeRead:
-		return badField("commit", "fault %s reads no request, so commit cannot act; use %s", f.Kind, FaultCut)
+		return badField("commit", "fault %s does not read the request, so commit is impossible; use %s", f.Kind, FaultCut)
 	case f.Status != 0 && (f.Status < 200 || f.Status > 599):
 		return badField("status", "fault %s: status %d is not a final HTTP status", f.Kind, f.Status)
 	}
@@ -147,14 +147,14 @@ func (f *Fault) keepsAnswer() bool {
 
 const maxFaults = 10_000 // maximum number of waiting faults
 
-type planted struct {
+type injectedFault struct {
 	Fault
 	id int
 }
 
 type faults struct {
 	mu     sync.Mutex
-	list   []planted
+	list   []injectedFault
 	lastID int
 	rng    *rand.Rand
 }
@@ -171,10 +171,10 @@ func (fs *faults) reset(seed uint64) {
 	fs.list, fs.rng = nil, rand.New(rand.NewPCG(seed, 0x666175))
 }
 
-// add adds a fault unless it is invalid, and returns its number.
-func (fs *faults) add(f Fault) (planted, error) {
+// add adds a fault and returns it with its number. It refuses an invalid fault.
+func (fs *faults) add(f Fault) (injectedFault, error) {
 	if err := f.validate(); err != nil {
-		return planted{}, err
+		return injectedFault{}, err
 	}
 	f.Header = f.Header.Clone()
 	f.Body = bytes.Clone(f.Body)
@@ -184,16 +184,16 @@ func (fs *faults) add(f Fault) (planted, error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if len(fs.list) >= maxFaults {
-		return planted{}, refuse(http.StatusConflict, "", "there are %d faults already; remove some", maxFaults)
+		return injectedFault{}, refuse(http.StatusConflict, "", "there are %d faults already; remove some", maxFaults)
 	}
 	fs.lastID++
-	added := planted{f, fs.lastID}
+	added := injectedFault{f, fs.lastID}
 	fs.list = append(fs.list, added)
 	return added, nil
 }
 
-// remove removes the faults that match, and returns how many.
-func (fs *faults) remove(matches func(planted) bool) int {
+// remove removes the faults that match, and returns how many it removed.
+func (fs *faults) remove(matches func(injectedFault) bool) int {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	before := len(fs.list)
@@ -201,23 +201,23 @@ func (fs *faults) remove(matches func(planted) bool) int {
 	return before - len(fs.list)
 }
 
-// bound reports whether a fault of the operation has a Reference.
-func (fs *faults) bound(op Operation) bool {
+// hasReference reports whether a fault for this operation has a Reference.
+func (fs *faults) hasReference(op Operation) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	return slices.ContainsFunc(fs.list, func(f planted) bool { return f.Operation == op && f.Reference != "" })
+	return slices.ContainsFunc(fs.list, func(f injectedFault) bool { return f.Operation == op && f.Reference != "" })
 }
 
 // all returns the faults. Skip and Times are the remaining numbers.
-func (fs *faults) all() []planted {
+func (fs *faults) all() []injectedFault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return slices.Clone(fs.list)
 }
 
-// pick returns the fault that a request meets, or nil. It is the first fault that matches, has no
-// Skip left and acts by its Probability. With references pick looks only at faults with a
-// Reference, and without references only at the other faults.
+// pick returns the fault that acts on a request, or nil. It is the first fault that matches, has no
+// Skip left and acts by its Probability. With references, pick considers only faults with a
+// Reference. Without references, it considers only faults without a Reference.
 func (fs *faults) pick(op Operation, references ...string) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -245,7 +245,7 @@ func (fs *faults) pick(op Operation, references ...string) *Fault {
 	return nil
 }
 
-func (s *Server) inject(f Fault) (planted, error) {
+func (s *Server) inject(f Fault) (injectedFault, error) {
 	added, err := s.faults.add(f)
 	if err == nil {
 		s.ledger.note(EntryFaults)
@@ -253,8 +253,8 @@ func (s *Server) inject(f Fault) (planted, error) {
 	return added, err
 }
 
-// removeFaults removes the faults that match, logs that, and returns how many.
-func (s *Server) removeFaults(matches func(planted) bool) int {
+// removeFaults removes the faults that match, adds an entry to the ledger, and returns how many it removed.
+func (s *Server) removeFaults(matches func(injectedFault) bool) int {
 	n := s.faults.remove(matches)
 	if n > 0 {
 		s.ledger.note(EntryFaults)
@@ -262,7 +262,7 @@ func (s *Server) removeFaults(matches func(planted) bool) int {
 	return n
 }
 
-// pickFault picks the fault that a request or delivery meets, and logs that it acts.
+// pickFault picks the fault that acts on a request or delivery, and adds an entry to the ledger.
 func (s *Server) pickFault(op Operation, references ...string) *Fault {
 	f := s.faults.pick(op)
 	if f == nil && len(references) > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// outcome is what the client and the ledger saw of one Book.
+// outcome is what the client received for one Book, and what the ledger recorded.
 type outcome struct {
 	status int // 0: no complete answer
 	orders int
@@ -26,7 +26,7 @@ type outcome struct {
 	json   bool // the answer is an envelope
 }
 
-func TestEachKindOfFaultActs(t *testing.T) {
+func TestEachFaultKindHasItsEffectOnBook(t *testing.T) {
 	for _, tc := range []struct {
 		fault Fault
 		want  outcome
@@ -52,7 +52,7 @@ func TestEachKindOfFaultActs(t *testing.T) {
 		{Fault{Kind: FaultSlowBody, BytesPerSecond: 7}, outcome{200, 1, false, true}},
 	} {
 		for name, config := range map[string]Config{"HTTP/1.1": {}, "HTTP/2.0": {TLS: true}} {
-			t.Run(fmt.Sprintf("%s/%s/%d/%v", name, tc.fault.Kind, tc.fault.Status, tc.fault.Commit), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s/status=%d/commit=%v", name, tc.fault.Kind, tc.fault.Status, tc.fault.Commit), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { tryFault(t, tc.fault, tc.want, name, config) })
 			})
 		}
@@ -111,7 +111,7 @@ func TestFaultSetsStatusHeadersAndBody(t *testing.T) {
 	}
 	page, header := []byte("<html>no</html>"), http.Header{"X-Page": {"first"}}
 	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: page, Header: header})
-	copy(page, "another") // the injected fault has a copy
+	copy(page, "another") // Inject has copied the body
 	header.Set("X-Page", "second")
 	html := u.post(queryPath, "{}")
 	failIf(t, string(html.body) != "<html>no</html>" || html.header.Get("X-Page") != "first", "%s %v", html.body, html.header)
@@ -155,18 +155,18 @@ func TestFirstMatchingFaultActs(t *testing.T) {
 	if n := strings.Count(draw(opBook, 1000), "g"); n < 230 || n > 370 {
 		t.Errorf("a probability of 0.3 met %d of 1000", n)
 	}
-	fs.remove(func(planted) bool { return true })
+	fs.remove(func(injectedFault) bool { return true })
 	same(t, draw(opBook, 3), "...")
 	fs.add(Fault{Kind: FaultDelay})
 	failIf(t, fs.pick(OpWebhook) != nil || fs.pick(opBook) == nil,
-		"a fault of every operation acts on deliveries, or not on operations")
+		"a fault without an operation acts on deliveries, or does not act on Book")
 	draws := func() string {
 		fs.reset(5)
 		fs.add(Fault{Kind: FaultCut, Times: -1, Probability: 0.5})
 		return draw(opBook, 100)
 	}
 	first := draws()
-	failIf(t, draws() != first, "the draws of one seed differ")
+	failIf(t, draws() != first, "the same seed gives different results")
 }
 
 func TestFaultWithAReferenceActsOnlyOnItsOrder(t *testing.T) {
@@ -183,7 +183,7 @@ func TestFaultWithAReferenceActsOnlyOnItsOrder(t *testing.T) {
 		query := func(refs ...string) int { return u.post(queryPath, object{"customerReferenceNos": refs}).status }
 		u.must(queryPath, "{}")
 		many := []string{"other"}
-		for i := range 5000 { // more than the journal reads
+		for i := range 5000 { // the body becomes longer than what the ledger keeps
 			many = append(many, fmt.Sprint("none-", i))
 		}
 		same(t, fmt.Sprint(query("other"), query("ref"), query(append(many, "ref")...), query("ref")), "200 503 503 200")
@@ -223,7 +223,7 @@ func TestWrongTypeReplacesTheValueAtItsPath(t *testing.T) {
 	}
 }
 
-func TestFaultsSpoilVouchers(t *testing.T) {
+func TestFaultsCutVoucherDownloads(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: 100_000})
 	u := login(t, s).plain()
 	u.book("ref", 0)

@@ -26,7 +26,7 @@ import (
 const (
 	maxHeader   = 64 << 10    // bytes
 	maxBody     = 4 << 20     // bytes of a request
-	bodyTimeout = time.Minute // for the body of a request
+	bodyTimeout = time.Minute // within which the body of a request must arrive
 )
 
 // call is a request with its decoded headers and its state.
@@ -36,7 +36,7 @@ type call struct {
 	header      http.Header
 	host        string    // of the request's URL
 	client      string    // IP address
-	started     time.Time // in real time: when the rate limit counted the call; if it counted nothing, the arrival
+	started     time.Time // real time at which the rate limit counted the call; without a rate limit, the time of arrival
 	repeated    bool      // its Request-Id was used before
 	account     string    // appKey
 	oauth       bool      // the token is an OAuth access token
@@ -48,7 +48,7 @@ type call struct {
 	gzip        bool
 	topLevel    bool        // answers have OAuth's own form, see [Variants.OAuthTopLevel]
 	limits      http.Header // the headers about the rate limit
-	fault       *Fault      // the fault that the request meets, or nil
+	fault       *Fault      // the fault that acts on the request, or nil
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +64,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.cfg.InMemory && !s.cfg.AllowRemote && !s.ownHost(r.Host) {
-		failureAnswer(forbidden("the sandbox does not answer to host %q; see control.hosts (-control-host)", r.Host)).write(w)
+		failureAnswer(forbidden("the sandbox is not served under host name %q; see control.hosts (-control-host)", r.Host)).write(w)
 		return
 	}
 	client, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -87,7 +87,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.handle(w, r, c)
 }
 
-// timedBody ends a connection whose sender takes too long.
+// timedBody makes the connection fail if the body has not arrived within bodyTimeout.
 type timedBody struct {
 	io.ReadCloser
 	conn *http.ResponseController
@@ -114,11 +114,11 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 		s.finish(w, r, c, refused)
 		return
 	}
-	s.meet(c, s.pickFault(c.op.name))
+	s.setFault(c, s.pickFault(c.op.name))
 	s.cutBeforeRead(r, c)
 	body, bodyErr := s.readBody(w, r, c)
-	if c.fault == nil && s.faults.bound(c.op.name) {
-		s.meet(c, s.pickFault(c.op.name, referencesIn(body)...))
+	if c.fault == nil && s.faults.hasReference(c.op.name) {
+		s.setFault(c, s.pickFault(c.op.name, referencesIn(body)...))
 	}
 	s.delay(r, c, false)
 	a := s.execute(r, c, body, bodyErr)
@@ -126,8 +126,8 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	s.finish(w, r, c, a)
 }
 
-// meet records the fault that a request meets, if any.
-func (s *Server) meet(c *call, f *Fault) {
+// setFault sets the fault that acts on the request, unless f is nil, and records it in the ledger.
+func (s *Server) setFault(c *call, f *Fault) {
 	if f != nil {
 		c.fault = f
 		s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Fault = f.Kind })
@@ -143,7 +143,7 @@ func (s *Server) cutBeforeRead(r *http.Request, c *call) {
 }
 
 // delay waits for the Delay of a fault. With Commit the delay comes after the operation, otherwise
-// before it. If the client leaves during the delay, the exchange ends.
+// before it. If the client disconnects during the delay, the request ends without an answer.
 func (s *Server) delay(r *http.Request, c *call, executed bool) {
 	f := c.fault
 	if f != nil && f.Commit == executed && f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
@@ -222,7 +222,7 @@ func (s *Server) checkRateLimit(c *call) *answer {
 	s.ledger.rateLimited(c.rec)
 	h.Set("Retry-After", "1") // the window, in whole seconds
 	return failureAnswer(fail(http.StatusTooManyRequests, types.CodeRateLimited,
-		"rate limit exceeded: %s takes %d calls per second from one client IP address", c.op.name, v.limit))
+		"rate limit exceeded: %s allows %d calls per second from one client IP address", c.op.name, v.limit))
 }
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
@@ -256,7 +256,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	return c.success(data)
 }
 
-// refusal returns the answer to an error.
+// refusal returns the answer for an error.
 func (c *call) refusal(err error) *answer {
 	var f *failure
 	if c.topLevel && errors.As(err, &f) {
@@ -265,14 +265,14 @@ func (c *call) refusal(err error) *answer {
 	return failureAnswer(err)
 }
 
-// check applies the rules that all operations share. It serves voucher documents and
-// returns them as data.
+// check applies the rules that all operations share. For the GET of a voucher document it returns
+// the document.
 func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
 	if c.op.runner == nil {
 		return s.serveDocument(r, c)
 	}
 	if r.Method != http.MethodPost {
-		return nil, fail(http.StatusMethodNotAllowed, codeNoSuchOperation, "%s takes POST, not %s", c.op.name, r.Method)
+		return nil, fail(http.StatusMethodNotAllowed, codeNoSuchOperation, "%s accepts POST, not %s", c.op.name, r.Method)
 	}
 	if bodyErr != nil {
 		return nil, bodyErr
@@ -298,11 +298,11 @@ var (
 	digitsForm   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// headers has for each request header the operations that take it, and its form.
+// headers lists the request headers, with the operations that accept them and the form of their values.
 var headers = []struct {
-	name  string
-	taken func(*operation) bool // nil: all operations
-	form  func(string) bool
+	name       string
+	acceptedBy func(*operation) bool // nil: all operations
+	form       func(string) bool
 }{
 	{"Request-Id", nil, notEmpty},
 	{"Trace-Id", nil, notEmpty},
@@ -331,8 +331,8 @@ func (s *Server) checkHeaders(c *call) error {
 		values := c.header.Values(h.name)
 		switch {
 		case len(values) == 0:
-		case h.taken != nil && !h.taken(c.op):
-			return badRequest("%s takes no header %s; only these do: %s", c.op.name, h.name, namesOf(h.taken))
+		case h.acceptedBy != nil && !h.acceptedBy(c.op):
+			return badRequest("%s does not accept the header %s; these operations do: %s", c.op.name, h.name, namesOf(h.acceptedBy))
 		case len(values) > 1:
 			return badRequest("header %s was sent twice", h.name)
 		case !h.form(values[0]):
@@ -342,7 +342,7 @@ func (s *Server) checkHeaders(c *call) error {
 	return nil
 }
 
-// checkSession reads the Session-Id and Currency headers of operations that take them.
+// checkSession reads the Session-Id and Currency headers of operations that accept them.
 func (s *Server) checkSession(c *call) error {
 	if c.op.session == sessionNone {
 		return nil
@@ -359,7 +359,7 @@ func (s *Server) checkSession(c *call) error {
 	case id == "" && c.op.session == sessionRequired:
 		return badRequest("%s requires the Session-Id header of the search", c.op.name)
 	case id == "":
-		return nil // HotelList starts a session
+		return nil // HotelList then starts a session
 	case !known:
 		return badRequest("Session-Id %q is not a session of this account", id)
 	case expired && c.op.name != opCancel:
@@ -390,7 +390,7 @@ type seenIDs struct {
 	now, earlier map[idHash]bool
 }
 
-type idHash [sha256.Size]byte // hashes, because ids may be long
+type idHash [sha256.Size]byte // a hash, because an id may be long
 
 func (s *seenIDs) reset() {
 	s.mu.Lock()

@@ -16,17 +16,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestHeadersAreRefused(t *testing.T) {
+func TestMisplacedAndMalformedHeadersAreRefused(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	for _, tc := range []struct{ path, name, value, msg string }{
-		{destinationsPath, "Session-Id", "x", "Destinations takes no header Session-Id;"},
-		{destinationsPath, "Currency", "USD", "Destinations takes no header Currency;"},
-		{destinationsPath, "Test", "a=b", "Destinations takes no header Test;"},
-		{destinationsPath, "Timeout-Milliseconds", "5", "Destinations takes no header Timeout-Milliseconds;"},
-		{queryPath, "Session-Id", "x", "QueryOrders takes no header"},
-		{ticketPath, "Market", "AE", "Ticket takes no header Market"},
-		{ticketPath, "User-Ref", "u", "Ticket takes no header User-Ref"},
+		{destinationsPath, "Session-Id", "x", "Destinations does not accept the header Session-Id;"},
+		{destinationsPath, "Currency", "USD", "Destinations does not accept the header Currency;"},
+		{destinationsPath, "Test", "a=b", "Destinations does not accept the header Test;"},
+		{destinationsPath, "Timeout-Milliseconds", "5", "Destinations does not accept the header Timeout-Milliseconds;"},
+		{queryPath, "Session-Id", "x", "QueryOrders does not accept the header"},
+		{ticketPath, "Market", "AE", "Ticket does not accept the header Market"},
+		{ticketPath, "User-Ref", "u", "Ticket does not accept the header User-Ref"},
 		{destinationsPath, "Content-Type", "text/plain", "Content-Type must be application/json"},
 		{destinationsPath, "Client-Request-Timestamp", "now", "Client-Request-Timestamp has a malformed"},
 		{destinationsPath, "IP", "300.1.1.1", "IP has a malformed"},
@@ -49,7 +49,7 @@ func TestHeadersAreRefused(t *testing.T) {
 	u.header("Test", "what=ever&x").header("Timeout-Milliseconds", "2500").header("Currency", "JPY").must(listPath, search(s, nil))
 }
 
-func TestSeenIDsAreBounded(t *testing.T) {
+func TestServerForgetsTheOldestRequestIDs(t *testing.T) {
 	ids := new(seenIDs)
 	for i := range maxSeenIDs + 10 {
 		ids.repeated(base36(int64(i)))
@@ -60,8 +60,8 @@ func TestSeenIDsAreBounded(t *testing.T) {
 		"the wrong ids were forgotten")
 }
 
-// If a body does not arrive, its connection is closed after a minute. A call may take longer.
-func TestSlowSenderIsCutOff(t *testing.T) {
+// The server closes the connection if a body does not arrive within a minute. The answer may take longer.
+func TestSlowRequestBodyEndsTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{Control: ControlConfig{Enabled: true}})
 		u := login(t, s)
@@ -97,14 +97,14 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 	if b, err := io.ReadAll(z); err != nil || !bytes.HasPrefix(b, []byte(`{"code":0`)) {
 		t.Errorf("%v %.100s", err, b)
 	}
-	u.must(listPath, search(s, nil)) // net/http decompresses
+	u.must(listPath, search(s, nil)) // net/http decompresses the answer
 }
 
 func TestRateLimitWindowIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
 		u := login(t, s)
-		cancel := func() *reply { return u.post(cancelPath, "{}") } // limit 10
+		cancel := func() *reply { return u.post(cancelPath, "{}") } // the rate limit is 10 a second
 		for range 5 {
 			cancel()
 		}
@@ -131,7 +131,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 	})
 }
 
-func TestRateLimitsComeBeforeEverything(t *testing.T) {
+func TestRateLimitIsCheckedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
 		u := &user{t: t, s: s, http: s.Client()}
@@ -152,7 +152,7 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 	})
 }
 
-func TestIdleLogsAreDropped(t *testing.T) {
+func TestRateLimiterForgetsIdleClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := new(rateLimiter)
 		for i := range maxClients {

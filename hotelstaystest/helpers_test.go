@@ -60,7 +60,7 @@ func stopIf(t testing.TB, wrong bool, format string, args ...any) {
 	}
 }
 
-// same checks that got is want. in names the case in the failure.
+// same checks that got equals want. The text of the failure ends with in.
 func same[V comparable](t testing.TB, got, want V, in ...any) {
 	t.Helper()
 	failIf(t, got != want, "got %v, want %v %v", got, want, in)
@@ -174,7 +174,7 @@ func (u *user) send(path string, body any) (*reply, error) {
 	})
 }
 
-// exchange sends a request with JSON text, or with a value to encode, after a change.
+// exchange calls change with a new request, and sends it. body is JSON text, or a value to encode.
 func exchange(t testing.TB, client *http.Client, method, url string, body any, change func(*http.Request)) (*reply, error) {
 	text, ok := body.(string)
 	if !ok && body != nil {
@@ -290,10 +290,10 @@ func search(s *Server, more object) object {
 	return with(object{"destinationId": s.CityID(0), "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}, more)
 }
 
-// find searches for one hotel. It returns the user with the session, and the hotel's offers.
+// find searches for one hotel. It returns the user with the session, and the ids of the hotel's offers.
 func (u *user) find(more object) (*user, []string) { return u.findRefundable("", more) }
 
-// findRefundable is find for the offers of a refund mode; "": all.
+// findRefundable is like find, but returns only offers with this refundableMode. An empty mode means all offers.
 func (u *user) findRefundable(mode string, more object) (*user, []string) {
 	u.t.Helper()
 	body := search(u.s, more)

@@ -16,7 +16,7 @@ const (
 	maxReference   = 200      // bytes of each reference
 )
 
-// keep returns what the journal keeps of a body. Without control it keeps nothing.
+// keep returns what the ledger keeps of a body: nothing if the control API is off.
 func (s *Server) keep(body []byte) (text string, references []string) {
 	if !s.cfg.Control.Enabled {
 		return "", []string{}
@@ -61,7 +61,7 @@ func (m *masker) text(body []byte) string {
 }
 
 // secretValues match the values of secretNames in forms and in JSON, even if malformed or cut off, and
-// bearer tokens. The groups are kept.
+// bearer tokens. The groups of a match are not masked.
 var secretValues = func() []*regexp.Regexp {
 	names := strings.Join(secretNames, "|")
 	return []*regexp.Regexp{
@@ -72,7 +72,7 @@ var secretValues = func() []*regexp.Regexp {
 	}
 }()
 
-// maskFields masks secretValues. It looks for the names first, because it masks every body.
+// maskFields masks secretValues. It searches for the names first, because that is faster and most bodies have none.
 func maskFields(text string) string {
 	lower := strings.ToLower(text)
 	has := func(name string) bool { return strings.Contains(lower, name) }
@@ -86,7 +86,7 @@ func maskFields(text string) string {
 
 var referenceName = regexp.MustCompile(`"(?:customerReferenceNos?|platformReferenceNo)"\s*:\s*`)
 
-// referencesIn returns the references to orders that a body has.
+// referencesIn returns the references to orders that a body contains.
 func referencesIn(body []byte) []string {
 	found := []string{}
 	for _, at := range referenceName.FindAllIndex(body, -1) {
@@ -103,7 +103,7 @@ func referencesIn(body []byte) []string {
 	return found
 }
 
-// union adds the elements of more that list lacks.
+// union returns list plus the elements of more that are not in list.
 func union(list, more []string) []string {
 	list = slices.Clip(list)
 	for _, item := range more {

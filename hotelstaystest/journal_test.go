@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// journal returns the requests of a query.
+// journal returns the requests that the control API lists for a query.
 func (c *controller) journal(query string) []journalRequest {
 	c.t.Helper()
 	var got struct{ Requests []journalRequest }
@@ -18,7 +18,7 @@ func (c *controller) journal(query string) []journalRequest {
 	return got.Requests
 }
 
-func TestJournalKeepsBodiesWithControl(t *testing.T) {
+func TestLedgerKeepsBodiesIfControlIsEnabled(t *testing.T) {
 	s, c := controlled(t)
 	u := login(t, s)
 	in, ids := u.find(nil)
@@ -57,7 +57,6 @@ func TestJournalKeepsBodiesWithControl(t *testing.T) {
 	c.refused("GET", "/_sandbox/requests?text=x", nil, 400, "text", "unknown parameter")
 }
 
-// The bodies have many forms, also malformed ones.
 func TestJournalMasksSecrets(t *testing.T) {
 	s, c := controlled(t, Config{
 		Accounts:     []Account{{AppKey: "key", AppSecret: "SECRET-app"}},
@@ -97,7 +96,7 @@ func TestJournalMasksSecrets(t *testing.T) {
 		i := strings.Index(text, secret)
 		failIf(t, i >= 0, "%q is in the journal: %s", secret, text[max(0, i-200):min(len(text), i+50)])
 	}
-	failIf(t, !strings.Contains(text, "Seen") || !strings.Contains(text, "Holder"), "the names are gone")
+	failIf(t, !strings.Contains(text, "Seen") || !strings.Contains(text, "Holder"), "the names of guests are masked")
 	for _, r := range c.journal("?limit=1000") {
 		failIf(t, len(r.Body) > maxJournalBody || len(r.Answer) > maxJournalBody, "%d and %d bytes", len(r.Body), len(r.Answer))
 	}

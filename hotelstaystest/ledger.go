@@ -30,13 +30,13 @@ type Request struct {
 	BodySHA256 string      `json:"-"` // lower-case hex; empty when the body was not read
 	BodySize   int         `json:"bodySize"`
 
-	Status      int       `json:"status"`        // HTTP status of the answer; 0: none, or not yet
-	Code        int       `json:"code"`          // of the envelope
-	Msg         string    `json:"msg"`           // of the envelope
+	Status      int       `json:"status"`        // HTTP status of the answer; 0 if there is no answer, or not yet
+	Code        int       `json:"code"`          // code of the envelope
+	Msg         string    `json:"msg"`           // msg of the envelope
 	Cut         bool      `json:"cut"`           // the connection or stream ended without a whole answer
 	Done        time.Time `json:"done,omitzero"` // when the answer was ready or the connection cut; zero before
-	Executed    bool      `json:"executed"`      // the operation succeeded, whatever the answer
-	Fault       FaultKind `json:"fault"`         // that acted on the request, or empty
+	Executed    bool      `json:"executed"`      // the operation succeeded, even if a fault replaced the answer
+	Fault       FaultKind `json:"fault"`         // the fault that acted on the request, or empty
 	RequestID   string    `json:"requestId"`
 	TraceID     string    `json:"traceId"`
 	SessionID   string    `json:"sessionId"`
@@ -69,7 +69,7 @@ type LedgerOrder struct {
 	Status              types.OrderStatus `json:"status"`
 	State               string            `json:"state"`   // the word for Status
 	History             []StatusChange    `json:"history"` // oldest first
-	Total               string            `json:"total"`   // net, such as "120.50 USD"
+	Total               string            `json:"total"`   // net total, such as "120.50 USD"
 }
 
 // LedgerCancellation is the record of a successful Cancel.
@@ -89,7 +89,7 @@ const (
 	WebhookPending   WebhookState = "pending"   // not finished, or cut short by Close
 	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
 	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
-	WebhookDropped   WebhookState = "dropped"   // by FaultDrop
+	WebhookDropped   WebhookState = "dropped"   // dropped by FaultDrop
 	WebhookRefused   WebhookState = "refused"   // the address is neither in CallbackHosts nor, without AllowRemote, loopback
 )
 
@@ -109,13 +109,13 @@ type Webhook struct {
 // WebhookAttempt is the record of an attempt to deliver an event.
 type WebhookAttempt struct {
 	Started   time.Time `json:"started"`
-	Done      time.Time `json:"done,omitzero"` // zero: not yet
+	Done      time.Time `json:"done,omitzero"` // zero if the attempt has not ended
 	Signature string    `json:"-"`             // X-Platform-Signature as sent
 	Signed    string    `json:"signature"`     // "valid", "invalid", or "none" when it was not signed
-	Status    int       `json:"status"`        // HTTP status of the answer; 0: none
+	Status    int       `json:"status"`        // HTTP status of the answer; 0 if there is no answer
 	Error     string    `json:"error"`         // why there is no answer
-	Fault     FaultKind `json:"fault"`         // that acted on it, or empty
-	Copy      bool      `json:"copy"`          // made by FaultDuplicate
+	Fault     FaultKind `json:"fault"`         // the fault that acted on the attempt, or empty
+	Copy      bool      `json:"copy"`          // true for the copy that FaultDuplicate sends
 }
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods return
@@ -232,8 +232,8 @@ func (l *Ledger) note(kind EntryKind) {
 }
 
 // read returns the first entries after a sequence number, and a channel that is closed at the next
-// entry. A number in the future comes from an earlier server, and counts as no number. The values to
-// which entries point never change.
+// entry. A number above the last Seq comes from an earlier server, so read then starts at the first
+// entry. The values to which entries point never change.
 func (l *Ledger) read(after int64, limit int) (entries []Entry, news <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -318,7 +318,7 @@ func (l *Ledger) counted() (all, limited map[Operation]int) {
 	return maps.Clone(l.counts), maps.Clone(l.limited)
 }
 
-// kept returns the requests that the ledger still has, in order of arrival. They never change.
+// kept returns the requests that the ledger still has, in order of arrival. Callers must not change them.
 func (l *Ledger) kept() []*Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()

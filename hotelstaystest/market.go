@@ -1,4 +1,4 @@
-// The market: changed prices, closed offers, and the changes that a client has seen.
+// The market: changed prices, closed offers, and which changes CheckAvail has reported.
 
 package hotelstaystest
 
@@ -9,8 +9,8 @@ import (
 
 type market struct {
 	mu      sync.RWMutex
-	changes map[string]*rateChange // by offer key
-	shown   map[string]int         // number of moves that CheckAvail has shown, by ratePkgId
+	changes map[string]*rateChange // offer key to change
+	shown   map[string]int         // ratePkgId to the number of moves that CheckAvail has reported
 }
 
 type rateChange struct {
@@ -77,7 +77,7 @@ func (m *market) stale(id string, o offer) bool {
 	return shown != now
 }
 
-// change changes an offer, but never during a Book.
+// change calls fn with the state of an offer. No Book runs at the same time.
 func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 	o, _, ok := s.parseOffer(ratePkgID)
 	if !ok {
@@ -97,9 +97,9 @@ func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 }
 
 // MoveRate changes the present price of an offer by a percentage, in every session. Zero
-// percent moves only the inventory. CheckAvail reports the move with a statusRemark.
-// Until it has, Book fails with [types.CodeRateChanged]. MoveRate panics at -100 percent or
-// less, above 1,000 percent, and when the id is not an offer of this server.
+// percent changes only the inventory. CheckAvail reports the change with a statusRemark.
+// Until then, Book fails with [types.CodeRateChanged]. MoveRate panics at -100 percent or
+// less, above 1,000 percent, and if the id is not an offer of this server.
 func (s *Server) MoveRate(ratePkgID string, percent int) {
 	panicOn("MoveRate", s.moveRate(ratePkgID, percent))
 }
@@ -112,7 +112,7 @@ func (s *Server) moveRate(ratePkgID string, percent int) error {
 }
 
 // CloseRate makes an offer unavailable in every session. Searches omit it, CheckAvail
-// answers that it is unavailable, Book fails with [types.CodeRateChanged]. It panics when the
+// answers that it is unavailable, and Book fails with [types.CodeRateChanged]. CloseRate panics if the
 // id is not an offer of this server.
 func (s *Server) CloseRate(ratePkgID string) { panicOn("CloseRate", s.closeRate(ratePkgID)) }
 

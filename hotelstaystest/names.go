@@ -76,21 +76,21 @@ var (
 	}
 )
 
-// placeName returns the name of a place. It is unique in its level. Only countries are real.
+// placeName returns the name of a place. The name is unique in its level. Only the names of countries are real.
 func (w *world) placeName(p place) i18n {
 	if p.kind == country {
 		return countries[p.index].name
 	}
 	combinations := len(placeFirst) * len(placeSecond)
-	turn := p.index*31 + w.pick(combinations, forPlaceName, int(p.kind)) // 31 has no factor in common with combinations
-	first := placeFirst[turn%len(placeFirst)]
-	second := placeSecond[turn/len(placeFirst)%len(placeSecond)]
+	combination := p.index*31 + w.pick(combinations, forPlaceName, int(p.kind)) // 31 and combinations have no common factor, so names differ
+	first := placeFirst[combination%len(placeFirst)]
+	second := placeSecond[combination/len(placeFirst)%len(placeSecond)]
 	n := i18n{first.En + " " + second.En, first.Zh + second.Zh, second.Ar + " " + first.Ar}
 	if p.kind == province {
 		n = i18n{n.En + " Province", n.Zh + "省", "محافظة " + n.Ar}
 	}
-	if round := p.index / combinations; round > 0 {
-		n = n.plus(" " + strconv.Itoa(round+1))
+	if repeat := p.index / combinations; repeat > 0 {
+		n = n.plus(" " + strconv.Itoa(repeat+1))
 	}
 	return n
 }
@@ -105,7 +105,7 @@ func (w *world) fullName(p place) i18n {
 	return n
 }
 
-// hotelName returns a hotel's name. The number makes it unique in its city.
+// hotelName returns a hotel's name. It ends with a number that makes it unique in its city.
 func (w *world) hotelName(hotel int) i18n {
 	h := w.hash(forHotelName, hotel)
 	first := placeFirst[h%uint64(len(placeFirst))]

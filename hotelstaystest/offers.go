@@ -29,8 +29,8 @@ type offer struct {
 	hotel, supplier int
 	room, plan      int
 	stay
-	currency string // of the search
-	version  int    // number of moves of the rate before the search
+	currency string // currency of the search
+	version  int    // number of MoveRate calls for the rate before the search
 }
 
 // key identifies the offer in all sessions.
@@ -54,7 +54,7 @@ func (s *Server) offerProof(text string) string {
 	return base64.RawURLEncoding.EncodeToString(s.mac("offer", text)[:12])
 }
 
-// findOffer resolves a ratePkgId. It is valid in its session only.
+// findOffer returns the offer of a ratePkgId, which is valid only in its own session.
 func (s *Server) findOffer(id, session string) (offer, error) {
 	o, of, ok := s.parseOffer(id)
 	if !ok {
@@ -66,8 +66,8 @@ func (s *Server) findOffer(id, session string) (offer, error) {
 	return o, nil
 }
 
-// parseOffer resolves a ratePkgId of any session, and returns the session's number. Only text that
-// offerID wrote has a valid proof.
+// parseOffer returns the offer of a ratePkgId and the number of the id's session. ok is false if offerID did
+// not make the id.
 func (s *Server) parseOffer(id string) (o offer, session string, ok bool) {
 	packed, proof, _ := strings.Cut(id, ".")
 	raw, _ := base64.RawURLEncoding.DecodeString(packed)

@@ -23,7 +23,7 @@ func getOpenAPI(*controlCall) (any, error) {
 	return doc, nil
 }
 
-// document describes the operation. Its fields are only in the API document.
+// document describes the operation. It does not repeat the fields of bodies, which the API document lists.
 func (o operation) document() map[string]any {
 	component := func(name string) map[string]string { return map[string]string{"$ref": "#/components/" + name} }
 	envelope, security, parameters := component("responses/Envelope"), []map[string][]string{}, []map[string]string{}

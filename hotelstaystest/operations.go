@@ -12,7 +12,7 @@ import (
 // Operation names an operation in faults and in the ledger.
 type Operation = types.Operation
 
-// The operations with rules of their own.
+// The operations for which the sandbox has special rules.
 const (
 	opTicket       Operation = "Ticket"
 	opOAuthToken   Operation = "OAuthToken"
@@ -50,9 +50,9 @@ type runner interface {
 
 type operation struct {
 	name    Operation
-	session sessionRule // unless sessionNone, Currency, Test and Timeout-Milliseconds are allowed too
-	scope   types.Scope // empty: takes no Authorization
-	runner              // nil: a GET of a document
+	session sessionRule // except with sessionNone, the headers Currency, Test and Timeout-Milliseconds are allowed too
+	scope   types.Scope // empty: the operation takes no Authorization header
+	runner              // nil for the GET of a document
 	summary string      // for openapi.json
 }
 

@@ -40,7 +40,7 @@ type order struct {
 	created   time.Time
 	visible   time.Time // the time from which QueryOrders returns the order
 	history   []StatusChange
-	confirmed time.Time // zero: never
+	confirmed time.Time // zero: not confirmed yet
 	amended   int       // number of AmendOrder calls
 	voucher   voucherState
 	events    eventQueue
@@ -61,7 +61,7 @@ type orderStore struct {
 	s          *Server
 	list       []*order            // oldest first
 	byPlatform map[string]*order   // by platformReferenceNo
-	byCustomer map[string][]*order // by customerReferenceNo, one of each account
+	byCustomer map[string][]*order // by customerReferenceNo, at most one order for each account
 	bySupplier map[string]*order   // by supplierReferenceNo
 	byContent  map[string][]*order // by account and content
 }
@@ -86,7 +86,7 @@ func (st *orderStore) byReference(account, customerRef string) *order {
 	return nil
 }
 
-// activeContent finds an order with this content that is not cancelled.
+// activeContent returns an order with this content that is not cancelled, or nil.
 func (st *orderStore) activeContent(account, content string) *order {
 	for _, o := range st.byContent[account+"\x00"+content] {
 		if !o.isCancelled() {
@@ -96,8 +96,8 @@ func (st *orderStore) activeContent(account, content string) *order {
 	return nil
 }
 
-// find returns the account's order with all of these references, or nil. Empty references are
-// ignored, but at least one is not empty.
+// find returns the account's order with all of these references, or nil. At least one reference must
+// not be empty. Empty references are ignored.
 func (st *orderStore) find(account string, r references) *order {
 	o := st.byPlatform[r.PlatformReferenceNo]
 	switch {
@@ -127,7 +127,7 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	}
 	st.insert(o)
 	st.log(o, now)
-	st.s.webhooks.happened(o, OnBook, now)
+	st.s.webhooks.trigger(o, OnBook, now)
 	if after := st.s.cfg.ConfirmAfter; after != Never {
 		st.s.agenda.add(appointment{at: now.Add(length(after)), order: o})
 	}
@@ -146,7 +146,7 @@ func (st *orderStore) insert(o *order) {
 	st.byContent[content] = append(st.byContent[content], o)
 }
 
-// confirmDue confirms an order at the time at which its confirmation was due.
+// confirmDue confirms an order whose confirmation was due at this time, unless its status has changed.
 func (st *orderStore) confirmDue(o *order, at time.Time) {
 	if s := o.status(); s == types.OrderConfirming || s == st.s.cfg.Variants.OrderStatusNumbers.Pending || s == types.OrderUnknown {
 		st.confirm(o, at)
@@ -161,7 +161,7 @@ func (st *orderStore) confirm(o *order, at time.Time) {
 		o.confirmNo = "HC-" + o.platformRef[2:]
 		o.voucher = voucherState{version: 1, issued: at.Add(length(st.s.cfg.VoucherDelay))}
 	}
-	st.s.webhooks.happened(o, OnConfirm, at)
+	st.s.webhooks.trigger(o, OnConfirm, at)
 }
 
 func (st *orderStore) setStatus(o *order, status types.OrderStatus, at time.Time) {
@@ -289,7 +289,7 @@ func panicOn(method string, err error) {
 	}
 }
 
-// withOrder calls fn under the lock. reference is a platformReferenceNo or a
+// withOrder calls fn with the order and the sandbox's time, under the lock. reference is a platformReferenceNo or a
 // customerReferenceNo.
 func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) error) error {
 	now := s.lock()
@@ -304,14 +304,14 @@ func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) er
 	return fn(o, now)
 }
 
-// ConfirmOrder confirms an order. In all methods of a Server a reference is a
-// platformReferenceNo or a customerReferenceNo. They panic if the reference is unknown.
+// ConfirmOrder confirms an order. In all methods of a Server, a reference is a
+// platformReferenceNo or a customerReferenceNo. The methods panic if the reference is unknown.
 func (s *Server) ConfirmOrder(reference string) {
 	s.SetOrderStatus(reference, s.cfg.Variants.OrderStatusNumbers.Confirmed)
 }
 
-// SetOrderStatus sets an order's status to a number from 0 to 5. A confirmed order gets its
-// confirmation number and its voucher. A cancelled order is cancelled without a fee. An order in
+// SetOrderStatus sets an order's status to a number from 0 to 5. An order set to confirmed gets its
+// confirmation number and its voucher. An order set to cancelled has no cancellation fee. An order in
 // status 0, 1 or pending is still confirmed after [Config.ConfirmAfter].
 func (s *Server) SetOrderStatus(reference string, status types.OrderStatus) {
 	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))
@@ -333,14 +333,14 @@ func (s *Server) setOrderStatus(reference string, status types.OrderStatus) erro
 				o.cancelled, o.cancelReason = now, "cancelled by the platform"
 				on = OnCancel
 			}
-			s.webhooks.happened(o, on, now)
+			s.webhooks.trigger(o, on, now)
 		}
 		return nil
 	})
 }
 
 // AmendOrder gives a confirmed order a new hotel confirmation number and a new version of
-// its voucher, and triggers [OnAmend]. It panics when the order is not confirmed.
+// its voucher, and triggers [OnAmend]. It panics if the order is not confirmed.
 func (s *Server) AmendOrder(reference string) { panicOn("AmendOrder", s.amendOrder(reference)) }
 
 func (s *Server) amendOrder(reference string) error {
@@ -351,7 +351,7 @@ func (s *Server) amendOrder(reference string) error {
 		o.amended++
 		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)
 		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(length(s.cfg.VoucherDelay))}
-		s.webhooks.happened(o, OnAmend, now)
+		s.webhooks.trigger(o, OnAmend, now)
 		return nil
 	})
 }

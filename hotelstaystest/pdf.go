@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// renderPDF writes lines as a PDF, padded with a comment to at least size bytes. Equal
-// input gives equal bytes.
+// renderPDF returns lines as a PDF, padded with a comment to at least size bytes. The same
+// input gives the same bytes.
 func renderPDF(lines []string, size int) []byte {
 	var text strings.Builder
 	text.WriteString("BT /F1 12 Tf 16 TL 60 780 Td\n")
@@ -36,7 +36,7 @@ func renderPDF(lines []string, size int) []byte {
 		padding -= len("0 0 obj\n") + len(o) + len("\nendobj\n")
 	}
 	b := append(make([]byte, 0, max(size, 1<<10)), pdfHeader...)
-	if padding > 0 { // a comment of one line
+	if padding > 0 { // the padding is a comment line
 		b = append(b, strings.Repeat("%", padding-1)+"\n"...)
 	}
 	for i, o := range objects {
@@ -48,7 +48,7 @@ func renderPDF(lines []string, size int) []byte {
 
 const pdfHeader = "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n"
 
-// pdfString escapes text. Characters other than printable ASCII become question marks.
+// pdfString escapes text for a PDF. Characters other than printable ASCII become question marks.
 func pdfString(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -32,12 +32,12 @@ type price struct {
 	currency              currency
 	rooms, nights         int64
 	net, gross            int64
-	commission            int64 // commissionable amount; 0: none
+	commission            int64 // commissionable amount; 0 if there is none
 	vat, cityTax          int64
 	hasGross, mustRespect bool
 }
 
-// cents returns an offer's present price of one room in US cents.
+// cents returns the present price of one room of an offer, in US cents.
 func (s *Server) cents(o offer) int64 {
 	var cents int64
 	for n := range o.nights {
@@ -48,7 +48,7 @@ func (s *Server) cents(o offer) int64 {
 
 func (s *Server) price(o offer, c currency) price { return s.world.price(o, c, s.cents(o)) }
 
-// price converts the price of one room in US cents, and adds gross price and taxes.
+// price converts cents, the price of one room, to currency c, and adds gross price and taxes.
 func (w *world) price(o offer, c currency, cents int64) price {
 	terms := w.hash(forTerms, o.hotel, o.room, o.plan)
 	p := price{currency: c, rooms: int64(len(o.rooms)), nights: int64(o.nights), net: c.fromCents(cents)}
@@ -92,7 +92,7 @@ func (p price) tax() *tax {
 
 func (o offer) refundMode() string { return []string{"no", "full", "partial"}[o.plan%3] }
 
-// deadline returns the end of the refund mode.
+// deadline returns the time at which free or partly free cancellation ends.
 func (o offer) deadline() time.Time { return o.checkIn.AddDate(0, 0, -3).Add(18 * time.Hour) }
 
 // fees returns the steps of the cancellation policy, earliest first.
@@ -109,7 +109,7 @@ func (o offer) fees(p price) []feeStep {
 
 type feeStep struct {
 	until time.Time
-	fee   int64 // of all rooms, in minor units
+	fee   int64 // for all rooms, in minor units
 }
 
 func (o offer) feeAt(p price, at time.Time) int64 {
@@ -159,7 +159,7 @@ var boards = []board{
 	{"LD", i18n{"Lunch and dinner", "午餐和晚餐", "غداء وعشاء"}, i18n{"Lunch and dinner", "午餐和晚餐", "غداء وعشاء"}},
 }
 
-// board returns an offer's meal plan. A room's first plan is room only.
+// board returns an offer's meals. The first rate plan of a room includes no meals.
 func (w *world) board(o offer) *board {
 	if o.plan == 0 {
 		return &boards[0]

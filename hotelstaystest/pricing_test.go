@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestPricesAddUp(t *testing.T) {
+func TestPricesOfRoomsAndTaxesAddUp(t *testing.T) {
 	s, u := open(t, Config{Catalog: Catalog{RatesPerRoom: 12}})
 	boards, seen := map[string]bool{}, map[string]bool{}
 	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {
@@ -31,7 +31,7 @@ func TestPricesAddUp(t *testing.T) {
 	}
 }
 
-// checkPackage checks decimals and sums. It adds the fields that it finds to seen.
+// checkPackage checks the decimals and sums of a rate package. It adds the names of the package's fields to seen.
 func checkPackage(t *testing.T, p object, code string, decimals int, seen map[string]bool) {
 	t.Helper()
 	num := func(m any) *big.Rat {

@@ -46,7 +46,7 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (*queryOrdersRe
 			continue
 		}
 		b := s.orderBody(o)
-		if b.Holder.Phone != nil { // reads may omit it
+		if b.Holder.Phone != nil { // the document allows an answer without countryNumber
 			p := *b.Holder.Phone
 			p.CountryNumber = 0
 			b.Holder.Phone = &p
@@ -56,7 +56,7 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (*queryOrdersRe
 	return resp, nil
 }
 
-// candidates returns the orders that may match, oldest first.
+// candidates returns the orders to which the filters apply, oldest first.
 func (st *orderStore) candidates(account string, customerRefs []string) []*order {
 	if len(customerRefs) == 0 {
 		return st.list
@@ -67,7 +67,7 @@ func (st *orderStore) candidates(account string, customerRefs []string) []*order
 			out = append(out, o)
 		}
 	}
-	// Sorted by number, because under testing/synctest several orders may have the same time.
+	// sorted by number, because under testing/synctest several orders may have the same time
 	slices.SortFunc(out, func(a, b *order) int { return strings.Compare(a.platformRef, b.platformRef) })
 	return out
 }
@@ -116,7 +116,7 @@ func (o *order) freeUntil() time.Time {
 	return o.offer.deadline()
 }
 
-// contains returns the filter of a window. A zero time is outside of every window.
+// contains returns a function that reports whether a time is inside the window. A zero time is outside every window.
 func (w *timeWindow) contains(field string) (func(time.Time) bool, error) {
 	start, _, err := readBound(field+".start", w.Start)
 	if err != nil {

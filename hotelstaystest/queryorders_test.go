@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestEachFilterOfQueryOrdersCounts(t *testing.T) {
+func TestQueryOrdersReturnsTheOrdersThatMatchAllFilters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, u := open(t, Config{Accounts: twoAccounts})
 		var cancelled string
@@ -72,7 +72,7 @@ func TestNoOrdersAreAnEmptyListOrNull(t *testing.T) {
 	}
 }
 
-func TestOrderHasTheFieldsOfItsBook(t *testing.T) {
+func TestOrderHasTheFieldsOfItsBookRequest(t *testing.T) {
 	_, u := open(t)
 	in, ids := u.find(object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 1}}})
 	in.must(bookPath, booking("ref", ids[0], object{

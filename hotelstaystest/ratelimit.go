@@ -11,7 +11,7 @@ import (
 
 const window = time.Second
 
-// maxClients is the number of logs above which idle logs are dropped.
+// maxClients is the number of logs from which on a new client drops the logs without recent calls.
 const maxClients = 4096
 
 type rateLimiter struct {
@@ -24,7 +24,7 @@ type rateLimitKey struct {
 	client string
 }
 
-// callLog has the times of calls that count, in order.
+// callLog holds the times of allowed calls, oldest first.
 type callLog []time.Time
 
 type verdict struct {
@@ -40,7 +40,7 @@ func (c *rateLimiter) reset() {
 	c.logs = nil
 }
 
-// arrive counts a call, or refuses it if limit calls were counted in the last second. A call exactly
+// arrive counts a call, or refuses it if it counted limit calls in the last second. A call exactly
 // one second after the first of these calls is allowed. Refused calls do not count.
 func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	c.mu.Lock()
@@ -61,7 +61,7 @@ func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	return verdict{at: now, allowed: true, limit: limit, remaining: limit - len(log) - 1}
 }
 
-// since returns the calls that still count at now.
+// since returns the calls of the last second before now.
 func (l callLog) since(now time.Time) callLog {
 	return l[sort.Search(len(l), func(i int) bool { return now.Sub(l[i]) < window }):]
 }

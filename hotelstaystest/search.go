@@ -99,11 +99,11 @@ func (s *Server) checkHotelList(req *hotelListRequest) (pageNum, pageSize int, e
 	case len(req.HotelIDs) == 0 && req.DestinationID == "" && req.DestinationName == "":
 		err = badRequest("one of hotelIds, destinationId and destinationName is required")
 	case len(req.HotelIDs) > idLimit:
-		err = badRequest("hotelIds takes at most %d ids, not %d", idLimit, len(req.HotelIDs))
+		err = badRequest("hotelIds must contain at most %d ids, not %d", idLimit, len(req.HotelIDs))
 	case slices.Contains(req.HotelIDs, ""):
-		err = badRequest("hotelIds holds an empty id")
+		err = badRequest("hotelIds contains an empty id")
 	case pageNum < 1:
-		err = badRequest("pageNum starts from 1, not %d", pageNum)
+		err = badRequest("pageNum must be at least 1, not %d", pageNum)
 	case pageSize < 1 || pageSize > 200:
 		err = badRequest("pageSize must be between 1 and 200, not %d", pageSize)
 	case given(req.MaxRatesPerHotel, 0) < 0:
@@ -129,10 +129,10 @@ func (s *Server) emptyReason(c *call) *types.EmptyReason {
 	return nil
 }
 
-// candidates finds the hotels of a search. It sets the destination, and returns notices
-// about omitted hotels.
+// candidates finds the hotels of a search. It sets basic.Destination, and returns notices
+// about hotels that it omits.
 func (s *Server) candidates(req *hotelListRequest, basic *searchBasic) (found []int, notices []string) {
-	within := []place{{}} // the world
+	within := []place{{}} // the zero place is the world
 	switch {
 	case req.DestinationID != "":
 		p, ok := s.world.findPlace(req.DestinationID)
@@ -161,8 +161,8 @@ func (s *Server) candidates(req *hotelListRequest, basic *searchBasic) (found []
 	return found, notices
 }
 
-// hotelsByID resolves ids in their order, each hotel once. It keeps the hotels of the places in within.
-// Unknown ids are skipped.
+// hotelsByID returns the hotels with these ids, in the order of ids, each hotel once. It skips unknown
+// ids, and hotels outside the places in within.
 func (w *world) hotelsByID(ids []string, within []place) []int {
 	var found []int
 	seen := map[int]bool{}
@@ -180,7 +180,7 @@ func (w *world) hotelsByID(ids []string, within []place) []int {
 	return found
 }
 
-// citiesNamed finds the cities whose name contains the text, in any language.
+// citiesNamed finds the cities whose name in any language contains the text.
 func (w *world) citiesNamed(name string) []place {
 	var found []place
 	lower := strings.ToLower(strings.TrimSpace(name))
@@ -229,8 +229,8 @@ func (s *Server) sortHotels(hotels []int, by string, st stay, d *destination) {
 	slices.SortStableFunc(hotels, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 }
 
-// cheapest returns the cheapest of a hotel's offers and its net price in a currency. Without
-// an offer the price is -1.
+// cheapest returns a hotel's cheapest offer and its net price in currency c. The price is -1 if the
+// hotel has no offer.
 func (s *Server) cheapest(h int, st stay, c currency) (best offer, total int64) {
 	total = -1
 	for _, o := range s.offers(h, 0, st) {
@@ -264,14 +264,14 @@ func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 	return d
 }
 
-// saltOf makes the choice of suppliers differ by session. It ignores the proof in the session id,
-// because the proof differs by server and equal seeds must make equal choices.
+// saltOf returns a number that differs by session, for the choice of suppliers. It ignores the proof in
+// the session id, because the proof differs by server, and equal seeds must make equal choices.
 func saltOf(session string) uint64 {
 	n, _ := strconv.ParseUint(sessionNumber(session), 36, 64)
 	return n
 }
 
-// priceHotel sets availability and the lowest price, in c and in other currencies.
+// priceHotel sets a hotel's availability and its lowest price, in c and in other currencies.
 func (s *Server) priceHotel(d *hotel, h int, st stay, c currency) {
 	best, lowest := s.cheapest(h, st, c)
 	available := lowest >= 0
@@ -287,8 +287,8 @@ func (s *Server) priceHotel(d *hotel, h int, st stay, c currency) {
 	}
 }
 
-// rooms returns a hotel's rooms with their rates, cheapest first. A limit above 0 keeps only
-// the cheapest rates.
+// rooms returns a hotel's rooms with their rates, cheapest first. If limit is above 0, it returns
+// only that many rates.
 func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit int) []room {
 	type priced struct {
 		offer
@@ -372,7 +372,7 @@ func (r *stayRequest) read() (stay, error) {
 		}
 		for _, age := range room.ChildrenAges {
 			if age < 0 || age > 17 {
-				return stay{}, badRequest("roomOccupancies[%d].childrenAges holds %d; a child is 0 to 17 years old", i, age)
+				return stay{}, badRequest("roomOccupancies[%d].childrenAges contains %d; the age of a child is 0 to 17", i, age)
 			}
 		}
 		st.rooms = append(st.rooms, occupancy{*room.AdultCount, room.ChildrenAges})
@@ -391,8 +391,8 @@ type checkAvailResponse struct {
 	ExchangeRateSnapshot *exchangeRateSnapshot `json:"exchangeRateSnapshot,omitempty"`
 }
 
-// runCheckAvail answers with an offer's present price. For an offer that is gone it answers "unavailable",
-// not with an error.
+// runCheckAvail answers with an offer's present price. If the offer is closed, the answer is "unavailable",
+// not an error.
 func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (*checkAvailResponse, error) {
 	if req.RatePkgID == "" {
 		return nil, badRequest("ratePkgId is required")

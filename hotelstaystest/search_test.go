@@ -66,12 +66,12 @@ func TestHotelListFindsEachHotelOnce(t *testing.T) {
 	}
 	source, platform := r.str("list", 0, "id"), r.str("list", 0, "platformHotelId")
 	for _, tc := range []struct {
-		where any // the destination
+		where any // a destination id
 		ids   []string
 		want  int
 	}{
 		{nil, []string{"12345", "hotel-x"}, 0},
-		{s.CityID(0), []string{platform, source, platform}, 1}, // one hotel
+		{s.CityID(0), []string{platform, source, platform}, 1}, // three ids of the same hotel
 		{s.CityID(1), []string{platform}, 0},                   // the hotel is in another city
 	} {
 		r := u.must(listPath, search(s, object{"destinationId": tc.where, "hotelIds": tc.ids}))
@@ -118,7 +118,7 @@ func TestEmptyAndIncompleteResultsHaveAReason(t *testing.T) {
 	}
 }
 
-func TestEndedSessionIsOnlyForCancel(t *testing.T) {
+func TestOnlyCancelAcceptsAnExpiredSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, u := open(t, Config{SessionLifetime: 30 * time.Minute})
 		in, ids := u.find(nil)
@@ -126,7 +126,7 @@ func TestEndedSessionIsOnlyForCancel(t *testing.T) {
 		rate := object{"ratePkgId": ids[0]}
 		s.Advance(30*time.Minute - 1)
 		in.must(availPath, rate)
-		in.must(listPath, search(s, nil)) // does not prolong the session
+		in.must(listPath, search(s, nil)) // a search does not prolong the session
 		s.Advance(1)
 		const text = "has expired; search again"
 		in.refused(availPath, rate, 400, types.CodeParam, text)
@@ -138,7 +138,6 @@ func TestEndedSessionIsOnlyForCancel(t *testing.T) {
 	})
 }
 
-// A changed session id is refused.
 func TestSessionIDCannotBeForged(t *testing.T) {
 	s := start(t, Config{SessionLifetime: time.Hour})
 	in, ids := login(t, s).find(nil)

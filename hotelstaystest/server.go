@@ -1,4 +1,4 @@
-// Server: its start and end, and the clients that reach it.
+// Server: its start and end, and its HTTP clients.
 
 package hotelstaystest
 
@@ -47,26 +47,26 @@ type Server struct {
 	agenda   *agenda
 	webhooks *webhooks
 	masker   *masker
-	routes   http.Handler // of the control API
-	pages    http.Handler // of [ControlConfig.Page]; nil: none
+	routes   http.Handler // the handler of the control API
+	pages    http.Handler // made by [ControlConfig.Page], or nil
 	expired  atomic.Int64 // the number of the last session that ExpireSessions ended
 	revoked  atomic.Int64 // the number of the last token that RevokeTokens ended
 
 	httpServer *http.Server
-	mem        *memListener // with InMemory
+	mem        *memListener // nil without InMemory
 	cert       *x509.Certificate
 	closing    chan struct{}
 	closeOnce  sync.Once
-	closeMu    sync.Mutex     // makes enter and Close exclusive
+	closeMu    sync.Mutex     // so that enter and Close do not run at the same time
 	work       sync.WaitGroup // accept loop, connections, handlers, deliveries
 
 	transportMu sync.Mutex
 	transports  map[string]*http.Transport // by client address
 }
 
-// NewServer starts a sandbox, by default over http on a free port of 127.0.0.1. Close it
-// when done. A nil config means all defaults. NewServer panics when the config is invalid
-// or it cannot listen; [StartServer] returns an error instead.
+// NewServer starts a sandbox, by default over http on a free port of 127.0.0.1. Call Close at the
+// end. A nil config means all defaults. NewServer panics if the config is invalid or the address
+// cannot be used. [StartServer] returns an error instead.
 func NewServer(config *Config) *Server {
 	s, err := StartServer(config)
 	if err != nil {
@@ -75,7 +75,7 @@ func NewServer(config *Config) *Server {
 	return s
 }
 
-// StartServer is [NewServer] with an error instead of a panic. An error about the config
+// StartServer is like [NewServer], but returns an error instead of a panic. An error about the config
 // matches [ErrInvalidConfig].
 func StartServer(config *Config) (*Server, error) {
 	if config == nil {
@@ -151,7 +151,7 @@ func (s *Server) listen() error {
 		s.pages = s.cfg.Control.Page(s)
 	}
 	s.webhooks.start()
-	s.work.Go(s.keepAgenda)
+	s.work.Go(s.runAgenda)
 	s.work.Go(func() {
 		if s.cfg.TLS {
 			s.httpServer.ServeTLS(listener, "", "")
@@ -174,7 +174,7 @@ func (s *Server) newListener() (net.Listener, error) {
 	return l, nil
 }
 
-// reachable replaces an address that stands for all addresses with loopback.
+// reachable replaces the address of all interfaces (0.0.0.0 or ::) by the loopback address.
 func reachable(addr netip.AddrPort) string {
 	switch addr.Addr() {
 	case netip.IPv4Unspecified(), netip.IPv6Unspecified():
@@ -210,8 +210,8 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// panicsOnly keeps net/http's log lines about panics, which are bugs of the sandbox. It
-// drops the rest, because faults cut connections.
+// panicsOnly writes net/http's log lines about panics, which are bugs of the sandbox. It
+// drops all other lines, because faults cause them.
 type panicsOnly struct{ to io.Writer }
 
 func (p panicsOnly) Write(line []byte) (int, error) {
@@ -224,7 +224,7 @@ func (p panicsOnly) Write(line []byte) (int, error) {
 // trackConn counts connections for Close.
 func (s *Server) trackConn(c net.Conn, state http.ConnState) {
 	switch state {
-	case http.StateNew: // on the accept loop's goroutine: work is above zero
+	case http.StateNew: // called by the accept loop, so work is above zero
 		s.work.Add(1)
 		if s.isClosing() {
 			c.Close()
@@ -234,7 +234,7 @@ func (s *Server) trackConn(c net.Conn, state http.ConnState) {
 	}
 }
 
-// enter adds to s.work. It returns false once the server is closing.
+// enter adds one to s.work, and returns true. It returns false if the server is closing.
 func (s *Server) enter() bool {
 	s.closeMu.Lock()
 	defer s.closeMu.Unlock()
@@ -254,14 +254,14 @@ func (s *Server) isClosing() bool {
 	}
 }
 
-// Client returns a client that reaches the server: with TLS it trusts the certificate, and with
-// InMemory it dials in memory. Its transport uses no proxy and is shared by all clients of the
-// server.
+// Client returns an HTTP client of the server. With TLS it trusts the server's certificate, and with
+// InMemory it dials in memory. Its transport uses no proxy. All clients with the same IP address
+// share the transport.
 func (s *Server) Client() *http.Client { return s.ClientFrom("127.0.0.1") }
 
-// ClientFrom is [Server.Client] with another client IP address, because rate limits count per
-// address. With InMemory it takes any IP address. With sockets it takes a local address, such as
-// 127.0.0.2 on Linux.
+// ClientFrom is like [Server.Client], but the client has this IP address. Rate limits count per address.
+// With InMemory, ip can be any IP address. With sockets, it must be an address of this machine, such
+// as 127.0.0.2 on Linux.
 func (s *Server) ClientFrom(ip string) *http.Client {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -304,15 +304,15 @@ func (s *Server) newTransport(from netip.Addr) *http.Transport {
 	return t
 }
 
-// Inject adds a fault. Each request meets the first fault that matches it, in order of
-// injection. Inject panics when the fault is invalid or could never act.
+// Inject adds a fault. On each request, the first fault that matches acts, in order of
+// injection. Inject panics if the fault is invalid or could never act.
 func (s *Server) Inject(f Fault) {
 	_, err := s.inject(f)
 	panicOn("Inject", err)
 }
 
-// Faults returns the faults that can still act, in order of injection. Skip and Times are the remaining
-// numbers.
+// Faults returns the faults that can still act, in order of injection. Skip and Times are what remains of
+// them.
 func (s *Server) Faults() []Fault {
 	var out []Fault
 	for _, f := range s.faults.all() {
@@ -323,11 +323,11 @@ func (s *Server) Faults() []Fault {
 }
 
 // ClearFaults removes all faults.
-func (s *Server) ClearFaults() { s.removeFaults(func(planted) bool { return true }) }
+func (s *Server) ClearFaults() { s.removeFaults(func(injectedFault) bool { return true }) }
 
 // Reset returns the server to its initial state. It drops orders, deliveries, faults, tokens, moved
 // and closed rates, the counts of rate limits and the ledger's contents, and sets the clock to real
-// time. Configuration, sessions and offers stay. A request that is under way may still act
+// time. Configuration, sessions and offers stay. A request in progress may still have its effect
 // afterwards, but the ledger does not record it. Reset waits for a running [Server.Advance].
 func (s *Server) Reset() {
 	s.lock()
@@ -353,8 +353,8 @@ func (s *Server) Config() Config { return s.cfg.clone() }
 // Ledger returns the record of the server's requests, orders and webhooks. It can be read after Close.
 func (s *Server) Ledger() *Ledger { return s.ledger }
 
-// ExpireSessions ends every session so far: from then on only Cancel takes them. Their offers
-// end with them.
+// ExpireSessions expires every session that exists now, and its offers. Afterwards, only Cancel accepts
+// these sessions.
 func (s *Server) ExpireSessions() { s.expired.Store(s.sessions.Load()) }
 
 // RevokeTokens revokes every ticket and access token issued so far.

@@ -19,18 +19,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Close leaves no goroutine behind.
-func TestServerSpeaksItsProtocolAndCloses(t *testing.T) {
+func TestServerUsesTheConfiguredProtocolAndCloses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		config      *Config
 		proto, base string
 	}{
-		"memory":            {&Config{InMemory: true}, "HTTP/1.1", "http://127.0.0.1"},
-		"memory TLS":        {&Config{InMemory: true, TLS: true}, "HTTP/2.0", "https://127.0.0.1"},
-		"memory TLS HTTP/1": {&Config{InMemory: true, TLS: true, HTTP1Only: true}, "HTTP/1.1", "https://127.0.0.1"},
-		"sockets":           {nil, "HTTP/1.1", "http://127.0.0.1:"},
-		"sockets TLS":       {&Config{TLS: true}, "HTTP/2.0", "https://127.0.0.1:"},
-		"localhost":         {&Config{Addr: "localhost:0"}, "HTTP/1.1", "http://"},
+		"in memory":                 {&Config{InMemory: true}, "HTTP/1.1", "http://127.0.0.1"},
+		"in memory, TLS":            {&Config{InMemory: true, TLS: true}, "HTTP/2.0", "https://127.0.0.1"},
+		"in memory, TLS, HTTP1Only": {&Config{InMemory: true, TLS: true, HTTP1Only: true}, "HTTP/1.1", "https://127.0.0.1"},
+		"sockets":                   {nil, "HTTP/1.1", "http://127.0.0.1:"},
+		"sockets, TLS":              {&Config{TLS: true}, "HTTP/2.0", "https://127.0.0.1:"},
+		"address localhost":         {&Config{Addr: "localhost:0"}, "HTTP/1.1", "http://"},
 	} {
 		run := func(t *testing.T) {
 			s := NewServer(tc.config)
@@ -50,7 +49,7 @@ func TestServerSpeaksItsProtocolAndCloses(t *testing.T) {
 	}
 }
 
-// useAndClose makes several calls, leaves one in a delay and closes the server.
+// useAndClose makes several calls, and closes the server while one more call waits in a delay.
 func useAndClose(t *testing.T, s *Server) {
 	u := login(t, s)
 	var wg sync.WaitGroup
@@ -88,7 +87,7 @@ func TestClientSendsFromItsAddress(t *testing.T) {
 	same(t, s.Ledger().Requests("")[0].ClientIP, "127.0.0.9")
 }
 
-func TestResetDropsAllButSessions(t *testing.T) {
+func TestResetDropsAllExceptSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500, 500, 200, 500)
 		s := start(t, Config{
@@ -137,8 +136,7 @@ func TestResetDropsAllButSessions(t *testing.T) {
 	})
 }
 
-// A delivery attempt and a request are under way during Reset. They leave nothing in the ledger.
-func TestResetDropsRunningCalls(t *testing.T) {
+func TestResetDropsRequestsAndDeliveriesInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		rc := &receiver{answer: func(int, *http.Request) int { <-release; return 500 }}
@@ -169,14 +167,14 @@ func TestCertificateHasTheConfiguredNames(t *testing.T) {
 	}
 }
 
-func TestUsedAddressIsAnError(t *testing.T) {
+func TestStartServerFailsIfTheAddressIsInUse(t *testing.T) {
 	s := NewServer(nil)
 	defer s.Close()
 	_, err := StartServer(&Config{Addr: strings.TrimPrefix(s.URL, "http://")})
 	failIf(t, err == nil, "two servers at %s", s.URL)
 }
 
-func TestURLHasAReachableAddress(t *testing.T) {
+func TestURLNamesLoopbackInsteadOfAllAddresses(t *testing.T) {
 	for listens, want := range map[string]string{
 		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "192.0.2.1:80": "192.0.2.1:80", "[::1]:80": "[::1]:80",
 	} {

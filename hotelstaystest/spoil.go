@@ -1,4 +1,4 @@
-// The effect of faults: waiting, cutting the connection, spoiling the answer.
+// The effect of faults: delays, cut connections and changed answers.
 
 package hotelstaystest
 
@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// wait sleeps for d. It returns false when ctx ends or the server closes first.
+// wait sleeps for d. It returns false if ctx ends or the server closes before.
 func (s *Server) wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -32,8 +32,8 @@ func (s *Server) wait(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// deliver writes the answer as the fault prescribes. It panics with http.ErrAbortHandler to
-// end an exchange.
+// deliver writes the answer, changed or cut off by the fault. To abort the connection or stream, it
+// panics with http.ErrAbortHandler.
 func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *answer) {
 	f := c.fault
 	if f == nil {
@@ -58,8 +58,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *ans
 	}
 }
 
-// spoil returns the answer that the fault prescribes. a is the true answer. It is nil if the operation was not
-// executed.
+// spoil returns the answer with the fault. a is the true answer, or nil if the operation was not executed.
 func (f *Fault) spoil(a *answer) *answer {
 	switch f.Kind {
 	case FaultStatus:
@@ -105,13 +104,13 @@ func (f *Fault) statusAnswer() *answer {
 	return a
 }
 
-// statusCodes are the codes of injected failures, by HTTP status. Any other status has codeUpstream.
+// statusCodes are the default codes of injected failures, by HTTP status. For other statuses it is codeUpstream.
 var statusCodes = map[int]int{
 	http.StatusBadRequest: types.CodeParam, http.StatusUnauthorized: types.CodeUnauthorized, http.StatusForbidden: codeForbidden,
 	http.StatusNotFound: types.CodeNotFound, http.StatusTooManyRequests: types.CodeRateLimited,
 }
 
-// bareAnswer returns an answer like that of a proxy, without the envelope and headers of the service.
+// bareAnswer returns an answer without the envelope and the headers of the service, like a proxy's answer.
 func bareAnswer(status int, body []byte) *answer {
 	h := http.Header{}
 	if len(body) > 0 {
@@ -142,7 +141,7 @@ func writeHalf(w http.ResponseWriter, a *answer) {
 }
 
 // writeSlowly sends the answer in ten pieces over the fault's delay, or in about twenty pieces per
-// second at its rate. It returns false if the client leaves first.
+// second at its rate. It returns false if the client disconnects before the end.
 func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, f *Fault) bool {
 	a.writeHeader(w)
 	flush := http.NewResponseController(w)
@@ -166,7 +165,7 @@ func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, 
 	return true
 }
 
-// wrongType replaces the value at path, if there is one, by a value of another JSON type.
+// wrongType replaces the value at path by a value of another JSON type. Without a value at path it changes nothing.
 func wrongType(body []byte, path string) []byte {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -174,7 +173,7 @@ func wrongType(body []byte, path string) []byte {
 	if dec.Decode(&doc) != nil || !replaceAt(&doc, strings.Split(cmp.Or(path, "data"), ".")) {
 		return body
 	}
-	out, _ := json.Marshal(doc) // cannot fail, because it was decoded before
+	out, _ := json.Marshal(doc) // no error: doc was decoded from JSON
 	return out
 }
 

@@ -22,8 +22,8 @@ const (
 )
 
 type voucherState struct {
-	version int       // 0: none
-	issued  time.Time // the time when this version is ready
+	version int       // 0: no voucher yet
+	issued  time.Time // the time at which this version is ready
 	failed  bool
 }
 
@@ -131,7 +131,7 @@ func (s *Server) voucherBody(base string, o *order, doc []byte, now time.Time, i
 	return v
 }
 
-// document renders an order's voucher. The bytes depend only on its version.
+// document renders an order's voucher. The bytes are the same until the voucher has a new version.
 func (s *Server) document(o *order) []byte {
 	w := s.world
 	lines := []string{
@@ -187,7 +187,7 @@ func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 		return nil, fail(http.StatusNotFound, codeNoSuchOperation, "no operation at path %s", r.URL.Path)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return nil, fail(http.StatusMethodNotAllowed, codeNoSuchOperation, "documents take GET")
+		return nil, fail(http.StatusMethodNotAllowed, codeNoSuchOperation, "a document is read with GET, not with %s", r.Method)
 	}
 	if c.op.name == OpVoucherVerify {
 		return s.verifyPage(strings.TrimPrefix(r.URL.Path, verifyPath))
@@ -195,11 +195,11 @@ func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 	return s.download(r, c)
 }
 
-// download serves a document. It refuses a request with a token, because a client that
-// sends its token there leaks it.
+// download serves a document. It refuses a request with a token, because in production such a link
+// may lead to another host, which must not get the token.
 func (s *Server) download(r *http.Request, c *call) (any, error) {
 	if c.header.Get("Authorization") != "" {
-		return nil, badRequest("a downloadUrl takes no Authorization header")
+		return nil, badRequest("send no Authorization header to a downloadUrl: the link needs no token")
 	}
 	q := r.URL.Query()
 	expires, err := strconv.ParseInt(q.Get("expires"), 10, 64)
@@ -209,12 +209,12 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	now := s.lock()
 	defer s.unlock()
 	if !now.Before(time.Unix(0, expires)) {
-		return nil, forbidden("the link has expired; ask OrderVoucher for a new one")
+		return nil, forbidden("the link has expired; call OrderVoucher for a new link")
 	}
 	number, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, downloadPath), "/")
 	o := s.orders.byVoucher(number)
 	if o == nil || !strings.HasSuffix(r.URL.Path, fmt.Sprintf("/%d.pdf", o.voucher.version)) {
-		return nil, fail(http.StatusGone, types.CodeNotFound, "this version of the voucher is superseded")
+		return nil, fail(http.StatusGone, types.CodeNotFound, "the voucher has a newer version; call OrderVoucher for a new link")
 	}
 	doc := s.document(o)
 	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil
@@ -237,8 +237,8 @@ func (s *Server) failVoucher(reference string) error {
 	return s.withOrder(reference, func(o *order, _ time.Time) error { o.voucher.failed = true; return nil })
 }
 
-// RegenerateVoucher issues a new version of an order's voucher after [Config.VoucherDelay],
-// and supersedes the old version at once. It panics when there is no voucher yet.
+// RegenerateVoucher issues a new version of an order's voucher after [Config.VoucherDelay].
+// The old version is superseded immediately. RegenerateVoucher panics if there is no voucher yet.
 func (s *Server) RegenerateVoucher(reference string) {
 	panicOn("RegenerateVoucher", s.regenerateVoucher(reference))
 }

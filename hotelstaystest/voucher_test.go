@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// download gets a document, with headers.
+// download gets a document. headers are pairs of name and value.
 func (u *user) download(link string, headers ...string) (int, []byte) {
 	u.t.Helper()
 	r, err := u.get(link, headers...)
@@ -30,31 +30,31 @@ func (u *user) get(link string, headers ...string) (*reply, error) {
 	})
 }
 
-// issued opens a server with a voucher.
-func issued(t *testing.T, config Config) *user {
+// withVoucher starts a server with an order "ref" that has a voucher.
+func withVoucher(t *testing.T, config Config) *user {
 	config.ConfirmAfter, config.VoucherDelay = AtOnce, AtOnce
 	_, u := open(t, config)
 	u.book("ref", 0)
 	return u
 }
 
-func TestLargeVoucherIsNotInline(t *testing.T) {
-	u := issued(t, Config{VoucherSize: maxInline + 1, UnsignedVouchers: true}).plain()
+func TestVoucherAboveTheLimitIsNotInline(t *testing.T) {
+	u := withVoucher(t, Config{VoucherSize: maxInline + 1, UnsignedVouchers: true}).plain()
 	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, types.CodeVoucherTooLarge, "downloadUrl")
 	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})
 	status, doc := u.download(r.str("voucher", "downloadUrl"))
 	failIf(t, status != 200 || len(doc) != maxInline+1 || r.at("voucher", "signature") != nil || r.at("voucher", "content") != nil,
 		"HTTP %d, %d bytes; %s", status, len(doc), r.body)
-	at := issued(t, Config{VoucherSize: maxInline})
+	at := withVoucher(t, Config{VoucherSize: maxInline})
 	c := &call{account: at.s.AppKey}
 	_, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references: references{CustomerReferenceNo: "ref"}, IncludeDocument: true})
 	failIf(t, err != nil, "exactly at the limit: %v", err)
 }
 
-// A client on another machine cannot reach the sandbox under its loopback address.
+// A client on another machine cannot use a link with a loopback address.
 func TestRemoteClientGetsAVoucherLinkItCanReach(t *testing.T) {
 	for remote, want := range map[bool]string{true: "http://sandbox:8080/vouchers/", false: "http://127.0.0.1/vouchers/"} {
-		u := issued(t, Config{AllowRemote: remote})
+		u := withVoucher(t, Config{AllowRemote: remote})
 		link := u.header("Host", "sandbox:8080").must(voucherPath, object{"customerReferenceNo": "ref"}).str("voucher", "downloadUrl")
 		failIf(t, !strings.HasPrefix(link, want), "remote %v: %s", remote, link)
 	}

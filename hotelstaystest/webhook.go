@@ -33,7 +33,7 @@ type webhooks struct {
 	ctx       context.Context // ends with the server
 	stop      context.CancelFunc
 	transport http.RoundTripper
-	server    *http.Server // of CallbackHandler
+	server    *http.Server // serves CallbackHandler
 	numbers   atomic.Int64
 }
 
@@ -68,20 +68,20 @@ type webhookBody struct {
 // event is a delivery with its retries. Server.lock guards it.
 type event struct {
 	Webhook         // the state at creation
-	rec     *record // in the ledger
+	rec     *record // the event's record in the ledger
 	order   *order
-	tries   int    // attempts begun
-	fault   *Fault // the fault that has delayed the next attempt
+	tries   int    // started attempts
+	fault   *Fault // the fault of the next attempt, which it delays
 }
 
 // eventQueue sends the first attempts of an order's events one after another.
 type eventQueue struct {
 	waiting []*event
-	first   *event // the event whose first attempt is under way
+	first   *event // the event whose first attempt is in progress
 }
 
-// happened makes the events of a trigger. The caller holds the lock.
-func (w *webhooks) happened(o *order, on WebhookTrigger, at time.Time) {
+// trigger makes the events that the configuration lists for a trigger. The caller holds the lock.
+func (w *webhooks) trigger(o *order, on WebhookTrigger, at time.Time) {
 	for _, kind := range w.cfg.Events[on] {
 		w.post(o, kind, at)
 	}
@@ -103,8 +103,8 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 	w.next(o, nil)
 }
 
-// next begins the first attempt of the order's next event. It does nothing while the first attempt of
-// an event other than passed is under way.
+// next starts the first attempt of the order's next event, unless another first attempt is in progress.
+// An attempt of the event passed does not count as in progress.
 func (w *webhooks) next(o *order, passed *event) {
 	q := &o.events
 	if q.first != passed && q.first != nil {
@@ -120,7 +120,7 @@ func (w *webhooks) schedule(e *event, pause time.Duration) {
 	w.s.agenda.add(appointment{at: w.s.clock.now().Add(pause), event: e})
 }
 
-// attempt makes an attempt that is due, with the next fault. The caller holds the lock.
+// attempt makes a due attempt. The first fault that matches acts on it. The caller holds the lock.
 func (w *webhooks) attempt(e *event) {
 	if w.s.isClosing() {
 		return
@@ -162,21 +162,21 @@ func (w *webhooks) later(e *event, d time.Duration, fn func()) {
 		if w.s.wait(w.ctx, d) {
 			w.s.lock()
 			defer w.s.unlock()
-			if !w.gone(e) {
+			if !w.orderDropped(e) {
 				fn()
 			}
 		}
 	}()
 }
 
-// gone reports whether Reset dropped the event's order.
-func (w *webhooks) gone(e *event) bool {
+// orderDropped reports whether Reset has dropped the event's order.
+func (w *webhooks) orderDropped(e *event) bool {
 	return w.s.orders.byPlatform[e.PlatformReferenceNo] != e.order
 }
 
-// answered ends a sent attempt, and plans the next one when it failed.
-func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
-	if w.gone(e) {
+// answered records the answer to an attempt, and schedules the next attempt if this attempt failed.
+func (w *webhooks) answered(e *event, i, status int, err error, isCopy bool) {
+	if w.orderDropped(e) {
 		return
 	}
 	pauses := w.cfg.RetryDelays
@@ -185,7 +185,7 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 	switch {
 	case err == nil && status >= 200 && status <= 299:
 		state = WebhookDelivered
-	case errors.Is(err, errNotTaken):
+	case errors.Is(err, errRefusedAddress):
 		state = WebhookRefused
 	case !retry && !w.s.isClosing():
 		state = WebhookGivenUp
@@ -196,11 +196,11 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 		if err != nil {
 			a.Error = err.Error()
 		}
-		if !again {
+		if !isCopy {
 			rec.settle(state)
 		}
 	})
-	if again {
+	if isCopy {
 		return
 	}
 	w.next(e.order, e)
@@ -209,15 +209,15 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 	}
 }
 
-// settle sets the state of a delivery. A delivered event stays delivered.
+// settle sets the state of an event. A delivered event stays delivered.
 func (w *Webhook) settle(state WebhookState) {
 	if w.State != WebhookDelivered {
 		w.State = state
 	}
 }
 
-// SendWebhook sends an event of any kind, even an unknown kind. The order does not change. For an
-// order without a callbackUrl nothing is sent.
+// SendWebhook sends an event of any kind, even an unknown kind. The order does not change. If the
+// order has no callbackUrl, SendWebhook sends nothing.
 func (s *Server) SendWebhook(reference string, event types.EventKind) {
 	panicOn("SendWebhook", s.sendWebhook(reference, event))
 }
@@ -229,8 +229,8 @@ func (s *Server) sendWebhook(reference string, event types.EventKind) error {
 	return s.withOrder(reference, func(o *order, now time.Time) error { s.webhooks.post(o, event, now); return nil })
 }
 
-// RedeliverWebhook delivers an event again, with the same event id, the same body and all
-// retries. It panics when the ledger does not have the event.
+// RedeliverWebhook delivers an event again, with the same event id and body, and with all
+// retries. It panics if the ledger does not have the event.
 func (s *Server) RedeliverWebhook(eventID string) {
 	panicOn("RedeliverWebhook", s.redeliverWebhook(eventID))
 }

@@ -21,11 +21,11 @@ import (
 
 const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
 
-var errNotTaken = errors.New(
+var errRefusedAddress = errors.New(
 	"webhooks go only to webhooks.callbackHosts, to a CallbackHandler and, unless allowRemote is set, to loopback addresses")
 
-// socketTransport reaches receivers on CallbackHosts and, unless remote is set, on loopback. It uses no
-// proxy, and a new connection for each delivery.
+// socketTransport returns a transport that connects only to CallbackHosts and, unless remote is set, to loopback.
+// The transport uses no proxy, and a new connection for each delivery.
 func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: true,
@@ -34,18 +34,18 @@ func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 			dial := new(net.Dialer).DialContext
 			host, _, err := net.SplitHostPort(addr)
 			switch {
-			case err == nil && c.takes(host):
+			case err == nil && c.allowsHost(host):
 				return dial(ctx, network, addr)
-			case remote: // no loopback: otherwise other machines could reach programs on this machine
-				return nil, errNotTaken
+			case remote: // not to loopback: otherwise other machines could reach programs on this machine
+				return nil, errRefusedAddress
 			}
 			return dialLoopback(ctx, dial, network, addr)
 		},
 	}
 }
 
-// takes reports whether [WebhookConfig.CallbackHosts] contains host.
-func (c *WebhookConfig) takes(host string) bool {
+// allowsHost reports whether [WebhookConfig.CallbackHosts] contains host.
+func (c *WebhookConfig) allowsHost(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	return slices.ContainsFunc(c.CallbackHosts, func(taken string) bool { return strings.EqualFold(taken, host) })
 }
@@ -68,7 +68,7 @@ func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.Unmap().IsLoopback() {
-		return nil, fmt.Errorf("%s: %w", host, errNotTaken)
+		return nil, fmt.Errorf("%s: %w", host, errRefusedAddress)
 	}
 	return dial(ctx, network, addr)
 }
@@ -78,7 +78,7 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	listener := newMemListener()
 	w.server = &http.Server{
 		Handler: h, ConnState: w.s.trackConn,
-		BaseContext: func(net.Listener) context.Context { return w.ctx }, // so that it ends with the server, even if h reads no body
+		BaseContext: func(net.Listener) context.Context { return w.ctx }, // requests end with the server, even if h reads no body
 		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: callback handler: ", 0),
 	}
 	w.s.work.Go(func() { w.server.Serve(listener) })
@@ -86,9 +86,9 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	return &http.Transport{DisableKeepAlives: true, DialContext: dial, DialTLSContext: dial}
 }
 
-// send sends and records one attempt. If again is true, the attempt is a copy. The caller holds the lock.
-func (w *webhooks) send(e *event, f *Fault, again bool) {
-	attempt := WebhookAttempt{Started: w.s.clock.now(), Copy: again}
+// send sends and records one attempt. isCopy is true for the copy that FaultDuplicate sends. The caller holds the lock.
+func (w *webhooks) send(e *event, f *Fault, isCopy bool) {
+	attempt := WebhookAttempt{Started: w.s.clock.now(), Copy: isCopy}
 	secret, sent := w.cfg.Secret, e.Body
 	if f != nil {
 		attempt.Fault = f.Kind
@@ -100,7 +100,7 @@ func (w *webhooks) send(e *event, f *Fault, again bool) {
 			sent[len(sent)/2] ^= 1
 		}
 	}
-	now := time.Now() // real time, because receivers refuse signatures with another time
+	now := time.Now() // real time, because receivers compare it with their own clock
 	req := NewWebhookRequest(e.URL, "", now, e.EventID, sent)
 	if secret != "" {
 		req.Header.Set(signatureHeader, SignWebhook(secret, now, e.Body))
@@ -127,8 +127,8 @@ func (w *webhooks) send(e *event, f *Fault, again bool) {
 		status, err := w.exchange(req)
 		w.s.lock()
 		defer w.s.unlock()
-		w.s.agenda.land()
-		w.answered(e, i, status, err, again)
+		w.s.agenda.attemptEnded()
+		w.answered(e, i, status, err, isCopy)
 	}()
 }
 
@@ -140,6 +140,6 @@ func (w *webhooks) exchange(req *http.Request) (int, error) {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(resp.Body, maxCallbackAnswer)) // only the status counts
+	io.Copy(io.Discard, io.LimitReader(resp.Body, maxCallbackAnswer)) // the body is not used
 	return resp.StatusCode, nil
 }

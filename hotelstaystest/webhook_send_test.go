@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestOnlyLoopbackIsDialed(t *testing.T) {
+func TestDeliveriesDialOnlyLoopbackAddresses(t *testing.T) {
 	for address, want := range map[string][]string{
 		"127.0.0.1:8080":           {"127.0.0.1:8080"},
 		"127.9.9.9:80":             {"127.9.9.9:80"},
@@ -47,11 +47,11 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 			dialled = append(dialled, addr)
 			return nil, errors.New("recorded")
 		}, "tcp", address)
-		failIf(t, !slices.Equal(dialled, want) || errors.Is(err, errNotTaken) != (want == nil), "%s: dialled %v, %v", address, dialled, err)
+		failIf(t, !slices.Equal(dialled, want) || errors.Is(err, errRefusedAddress) != (want == nil), "%s: dialled %v, %v", address, dialled, err)
 	}
 }
 
-// eventually waits in real time.
+// eventually waits in real time, at most ten seconds, until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -59,7 +59,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func TestDeliveriesReachSockets(t *testing.T) {
+func TestDeliveriesArriveOverSockets(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	rc := &receiver{}
 	web := httptest.NewServer(rc)
@@ -75,15 +75,15 @@ func TestDeliveriesReachSockets(t *testing.T) {
 func TestCloseEndsDeliveries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault  FaultKind
-		status int // 0: the receiver hangs
+		status int // status of the receiver's answer; 0: the receiver does not answer
 		after  time.Duration
 		want   WebhookState
 	}{
-		"before the confirmation": {"", 200, time.Minute, WebhookDelivered},
-		"between two attempts":    {"", 500, 5 * time.Second, WebhookPending},
-		"in an attempt":           {"", 0, 5 * time.Second, WebhookPending},
-		"delayed":                 {FaultDelay, 200, time.Minute, WebhookPending},
-		"before the second copy":  {FaultDuplicate, 200, time.Minute, WebhookDelivered},
+		"before the confirmation":  {"", 200, time.Minute, WebhookDelivered},
+		"between two attempts":     {"", 500, 5 * time.Second, WebhookPending},
+		"during an attempt":        {"", 0, 5 * time.Second, WebhookPending},
+		"before a delayed attempt": {FaultDelay, 200, time.Minute, WebhookPending},
+		"before the copy":          {FaultDuplicate, 200, time.Minute, WebhookDelivered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -113,23 +113,23 @@ func TestCloseEndsDeliveries(t *testing.T) {
 	}
 }
 
-func TestCloseLeavesNoSocketBehind(t *testing.T) {
+func TestCloseLeavesNoSocketOpen(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	hanging := make(chan struct{}, 1)
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // until then net/http does not notice a closed connection
+		io.Copy(io.Discard, r.Body) // net/http notices a closed connection only after the body was read
 		hanging <- struct{}{}
 		<-r.Context().Done()
 	}))
 	s := NewServer(&Config{Webhooks: WebhookConfig{Timeout: 24 * time.Hour}})
 	login(t, s).bookWithCallback("ref", web.URL)
 	<-hanging
-	s.Close() // Close ends the attempt
+	s.Close() // must end the attempt
 	web.Close()
 }
 
-// Otherwise other machines could make the server post to programs on its machine.
-func TestRemoteClientsReachNoLoopback(t *testing.T) {
+// Other machines must not make the server post to programs on its own machine.
+func TestAllowRemoteRefusesLoopbackCallbacks(t *testing.T) {
 	rc := &receiver{}
 	web := httptest.NewServer(rc)
 	defer web.Close()
@@ -148,7 +148,7 @@ func TestRemoteClientsReachNoLoopback(t *testing.T) {
 	same(t, len(rc.all()), 1)
 }
 
-// 0.0.0.0 is not a loopback address, but reaches loopback.
+// The test uses 0.0.0.0 as a host that is not a loopback address. A connection to it arrives at loopback.
 func TestCallbackHostsReceiveDeliveries(t *testing.T) {
 	rc := &receiver{}
 	web := httptest.NewServer(rc)
@@ -167,7 +167,7 @@ func TestCallbackHostsReceiveDeliveries(t *testing.T) {
 	}
 }
 
-// signedAt returns the time of a delivery's signature, or 0 when the signature is wrong.
+// signedAt returns the Unix time in a delivery's signature, or 0 if the signature is wrong.
 func signedAt(d delivery, secret string) (at int64) {
 	sent := d.header.Get("X-Platform-Signature")
 	if _, err := fmt.Sscanf(sent, "t=%d,v1=", &at); err != nil || sent != SignWebhook(secret, time.Unix(at, 0), d.body) {
@@ -176,10 +176,10 @@ func signedAt(d delivery, secret string) (at int64) {
 	return at
 }
 
-func TestSignatureIsTheDocumentedOne(t *testing.T) {
+func TestSignatureHasTheDocumentedForm(t *testing.T) {
 	body := []byte(`{"event":"order_paid"}`)
 	at := time.Unix(1700000000, 999)
-	const want = "t=1700000000,v1=908ff8210b8a9f933df573983cdf7fcc322ffbc67705619911881bac62632066" // from openssl dgst -hmac
+	const want = "t=1700000000,v1=908ff8210b8a9f933df573983cdf7fcc322ffbc67705619911881bac62632066" // computed with openssl dgst -hmac
 	same(t, SignWebhook("golden-secret", at, body), want)
 	req := NewWebhookRequest("http://127.0.0.1/x", "golden-secret", at, "evt", body)
 	sent, _ := io.ReadAll(req.Body)

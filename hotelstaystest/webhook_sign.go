@@ -28,8 +28,8 @@ func SignWebhook(secret string, at time.Time, body []byte) string {
 }
 
 // NewWebhookRequest returns a request like the sandbox's deliveries, for a client or for a handler's
-// ServeHTTP. With an empty secret the request is unsigned. An empty eventID omits the header. It
-// panics if the URL is invalid.
+// ServeHTTP. With an empty secret the request is unsigned. With an empty eventID it has no event id.
+// NewWebhookRequest panics if the URL is invalid.
 func NewWebhookRequest(url, secret string, at time.Time, eventID string, body []byte) *http.Request {
 	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

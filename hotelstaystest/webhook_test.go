@@ -30,7 +30,7 @@ type delivery struct {
 
 func (d delivery) eventID() string { return d.header.Get("X-Platform-Event-Id") }
 
-// receiver records deliveries. answer returns the status for delivery n, counted from 0.
+// receiver records deliveries. Its field answer returns the status for delivery n, counted from 0.
 type receiver struct {
 	mu     sync.Mutex
 	got    []delivery
@@ -81,7 +81,7 @@ func TestOrderSendsItsWebhooksInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s *Server
 		rc := &receiver{answer: func(int, *http.Request) int {
-			s.SetCancelRule("ref", CancelAllowed) // a receiver may change the server
+			s.SetCancelRule("ref", CancelAllowed) // a receiver may call methods of the server
 			return 200
 		}}
 		s = start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: rc, Secret: "a secret"}})
@@ -94,7 +94,7 @@ func TestOrderSendsItsWebhooksInOrder(t *testing.T) {
 		time.Sleep(3*time.Minute - 1)
 		synctest.Wait()
 		stopIf(t, rc.events() != "created", "before the confirmation: %s", rc.events())
-		time.Sleep(time.Minute) // the confirmation becomes due although no request arrives
+		time.Sleep(time.Minute) // the order is confirmed although no request arrives
 		s.AmendOrder("ref")
 		s.ConfirmOrder("silent")
 		s.AmendOrder("silent")
@@ -141,7 +141,7 @@ func TestOrderSendsItsWebhooksInOrder(t *testing.T) {
 func TestFailedDeliveryIsRetried(t *testing.T) {
 	for name, tc := range map[string]struct {
 		delays   []time.Duration
-		statuses []int // of the first answers; later answers have status 200
+		statuses []int // statuses of the first answers; later answers have status 200
 		want     []time.Duration
 		state    WebhookState
 	}{
@@ -153,7 +153,7 @@ func TestFailedDeliveryIsRetried(t *testing.T) {
 		"two delays": {
 			[]time.Duration{10 * time.Second, time.Minute}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp,
 		},
-		"no retry": {[]time.Duration{}, []int{500}, []time.Duration{0}, WebhookGivenUp},
+		"no delays": {[]time.Duration{}, []int{500}, []time.Duration{0}, WebhookGivenUp},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestFailedDeliveryIsRetried(t *testing.T) {
 	}
 }
 
-// verifying makes a receiver that answers 401 to a wrong signature.
+// verifying makes a receiver that answers HTTP 401 to a wrong signature.
 func verifying(secret string) *receiver {
 	rc := &receiver{}
 	rc.answer = func(n int, _ *http.Request) int {
@@ -188,20 +188,20 @@ func verifying(secret string) *receiver {
 	return rc
 }
 
-func TestFaultsSpoilDeliveries(t *testing.T) {
+func TestFaultsChangeDeliveries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault Fault
-		want  string // events and their times; * marks a wrong signature
+		want  string // kinds of events and times of arrival; * marks a wrong signature
 	}{
-		"duplicate":          {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s"},
-		"late duplicate":     {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s"},
-		"duplicate of third": {Fault{Kind: FaultDuplicate, Skip: 2}, "created@0s paid@1m0s modified@1m0s modified@1m0s"},
-		"delay":              {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s"},
-		"delay of second":    {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s"},
-		"broken signature":   {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s"},
-		"altered body":       {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s"},
-		"dropped":            {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s"},
-		"drop of second":     {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s"},
+		"duplicate":                    {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s"},
+		"late duplicate":               {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s"},
+		"duplicate of the third event": {Fault{Kind: FaultDuplicate, Skip: 2}, "created@0s paid@1m0s modified@1m0s modified@1m0s"},
+		"delay":                        {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s"},
+		"delay of the second event":    {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s"},
+		"bad signature":                {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s"},
+		"altered body":                 {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s"},
+		"drop":                         {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s"},
+		"drop of the second event":     {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { tryWebhookFault(t, tc.fault, tc.want) })
@@ -218,7 +218,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 	login(t, s).bookWithCallback("ref", hook)
 	time.Sleep(2 * time.Hour)
 	var got []string
-	bodies := map[string]string{} // by event id
+	bodies := map[string]string{} // event id to body
 	for _, d := range rc.all() {
 		kind := strings.TrimPrefix(string(d.sent.Event), "order_")
 		if signedAt(d, s.WebhookSecret) != 0 {
@@ -250,7 +250,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 	failIf(t, acted != faults, "the fault is on %d attempts", acted)
 }
 
-func TestDuplicateArrivesDuringTheOriginal(t *testing.T) {
+func TestDuplicateIsSentBeforeTheOriginalIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arrived := make(chan struct{}, 3)
 		both := make(chan struct{})
@@ -266,12 +266,12 @@ func TestDuplicateArrivesDuringTheOriginal(t *testing.T) {
 		<-arrived // the copy arrives before the original is answered
 		close(both)
 		time.Sleep(time.Hour)
-		a := s.Ledger().Webhooks()[0].Attempts // a copy is not repeated
+		a := s.Ledger().Webhooks()[0].Attempts // the copy has no retries
 		failIf(t, len(a) != 3 || a[0].Copy == a[1].Copy || a[0].Status != 500 || a[1].Status != 500 || a[2].Status != 200, "%+v", a)
 	})
 }
 
-func TestTriggersSendTheirEvents(t *testing.T) {
+func TestTriggersSendTheConfiguredEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s := start(t, Config{
@@ -284,7 +284,7 @@ func TestTriggersSendTheirEvents(t *testing.T) {
 		u := login(t, s)
 		in, _ := u.bookWithCallback("ref", hook)
 		synctest.Wait()
-		in.must(bookPath, booking("ref", "any", object{"callbackUrl": hook})) // the same order again: no event
+		in.must(bookPath, booking("ref", "any", object{"callbackUrl": hook})) // returns the same order and sends no event
 		s.SetOrderStatus("ref", 5)
 		s.SetOrderStatus("ref", 5)
 		s.SetOrderStatus("ref", 3)

@@ -1,5 +1,5 @@
-// Structs that several bodies share; the others are next to their operation. They share no code with the client,
-// so that the client's mistakes are found. Pointers distinguish absent from zero.
+// Structs that several bodies share. The other structs are next to their operation. The sandbox shares no structs with
+// the client, so that tests find the client's mistakes. Pointers distinguish absent from zero.
 
 package hotelstaystest
 
@@ -120,7 +120,7 @@ type room struct {
 	Rates []roomRatePkg `json:"rates,omitempty"`
 }
 
-// hotelFacts are the fields of a hotel in every answer, also in an order.
+// hotelFacts are the fields that a hotel has in every answer, including orders.
 type hotelFacts struct {
 	DestinationID     string       `json:"destinationId"`
 	Name              i18n         `json:"name"`

@@ -15,11 +15,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// addFields adds the paths of the JSON fields of a type, with the word for their values. A type with its own JSON
-// methods has no fields.
+// addFields adds the paths of the JSON fields of a type, each with the JSON type of its values. A type with its own
+// JSON methods has no fields.
 func addFields(found map[string]string, path string, t reflect.Type) {
 	switch pointer := reflect.PointerTo(t); {
-	case path == "" && t.Kind() == reflect.Struct && pointer.Implements(reflect.TypeFor[json.Marshaler]()): // its JSON for a queue
+	case path == "" && t.Kind() == reflect.Struct && pointer.Implements(reflect.TypeFor[json.Marshaler]()): // a type with its own JSON
 		addStruct(found, path, t)
 	case pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()), pointer.Implements(reflect.TypeFor[json.Unmarshaler]()),
 		pointer.Implements(reflect.TypeFor[json.Marshaler]()), t == reflect.TypeFor[json.Number]():
@@ -45,16 +45,16 @@ func addStruct(found map[string]string, path string, t reflect.Type) {
 	}
 }
 
-// onesOwn are fields that only the client or only the sandbox has, in one operation or in all operations.
-var onesOwn = []string{
+// differingFields are fields that only the client or only the sandbox has. A path without an operation is for all operations.
+var differingFields = []string{
 	"sessionId", "Book.expect", // sessionId is a header, and expect is not sent
-	"OAuthToken.grant_type",                                              // the client sets it by itself
+	"OAuthToken.grant_type",                                              // the client adds it when it sends the request
 	"OAuthToken.expires_in", "OAuthToken.scope", "OAuthToken.token_type", // undocumented; from OAuth 2.0
 	"HotelsMetadata.hotelsMetadata.id", "HotelsMetadata.hotelsMetadata.isAvailable", "HotelsMetadata.hotelsMetadata.minPrice",
 	"HotelsMetadata.hotelsMetadata.minPricesByCurrency", "HotelsMetadata.hotelsMetadata.rooms", // always empty
 	"HotelStaticDetail.hotel.hotelId", "HotelList.list.hotelId", // always empty
-	"CheckAvail.statusRemark",                                                                                  // its place is undocumented
-	"hotelOrder.rooms.guests", "hotelOrder.rooms.refundInfo", "orders.rooms.guests", "orders.rooms.refundInfo", // JSON for the client
+	"CheckAvail.statusRemark",                                                                                  // undocumented place
+	"hotelOrder.rooms.guests", "hotelOrder.rooms.refundInfo", "orders.rooms.guests", "orders.rooms.refundInfo", // raw JSON in the client
 	"hotelOrder.rooms.rates", "orders.rooms.rates", // always empty
 }
 
@@ -74,39 +74,39 @@ func TestSandboxAndClientHaveTheSameFields(t *testing.T) {
 				is, here := client[field]
 				want, there := sandbox[field]
 				path := string(op.name) + field
-				i := slices.IndexFunc(onesOwn, func(own string) bool {
+				i := slices.IndexFunc(differingFields, func(own string) bool {
 					return strings.HasPrefix(path+".", own+".") || strings.HasPrefix(field+".", "."+own+".")
 				})
 				switch both := here && there && (is == want || is == "" || want == ""); {
 				case !both && i >= 0:
-					used[onesOwn[i]] = true
+					used[differingFields[i]] = true
 				case !both:
 					t.Errorf("the client has %s: %v %s; the sandbox: %v %s", path, here, is, there, want)
 				}
 			}
 		}
 	}
-	failIf(t, len(used) != len(onesOwn), "some of %q are fields of both, or of none: %q", onesOwn, slices.Sorted(maps.Keys(used)))
+	failIf(t, len(used) != len(differingFields), "of %q only these differ: %q", differingFields, slices.Sorted(maps.Keys(used)))
 }
 
 func TestBodyIsDecodedStrictly(t *testing.T) {
 	u := login(t, start(t, Config{NoRateLimits: true}))
 	for name, tc := range map[string]struct{ path, body, msg string }{
-		"unknown field":        {destinationsPath, `{"countrycode":"AE"}`, "unknown field countrycode"},
-		"unknown nested field": {metadataPath, `{"destinationId":"x","page":{"pagesize":1}}`, "unknown field page.pagesize"},
-		"unknown in a list":    {listPath, `{"roomOccupancies":[{"adults":2}]}`, "unknown field roomOccupancies[0].adults"},
-		"string for integer":   {destinationsPath, `{"minHotelCount":"1"}`, "minHotelCount must be integer, not string"},
-		"fraction":             {destinationsPath, `{"minHotelCount":1.5}`, "minHotelCount must be integer"},
-		"number for string":    {detailPath, `{"hotelId":5}`, "hotelId must be string, not number"},
-		"array for string":     {destinationsPath, `{"countryCode":["AE"]}`, "countryCode must be string, not array"},
-		"scalar for object":    {metadataPath, `{"page":1}`, "page must be object"},
-		"null":                 {destinationsPath, `{"countryCode":null}`, "countryCode is null"},
-		"twice":                {destinationsPath, `{"countryCode":"AE","countryCode":"FR"}`, "countryCode appears twice"},
-		"two values":           {destinationsPath, `{}{}`, "data after its JSON object"},
-		"array":                {destinationsPath, `[]`, "the body must be object"},
-		"empty":                {destinationsPath, ``, "empty"},
-		"cut off":              {destinationsPath, `{"countryCode":"A`, "not valid JSON"},
-		"old order query":      {queryPath, `{"orderIds":["1"]}`, "unknown field orderIds"},
+		"unknown field":             {destinationsPath, `{"countrycode":"AE"}`, "unknown field countrycode"},
+		"unknown nested field":      {metadataPath, `{"destinationId":"x","page":{"pagesize":1}}`, "unknown field page.pagesize"},
+		"unknown field in a list":   {listPath, `{"roomOccupancies":[{"adults":2}]}`, "unknown field roomOccupancies[0].adults"},
+		"string for integer":        {destinationsPath, `{"minHotelCount":"1"}`, "minHotelCount must be integer, not string"},
+		"fraction for integer":      {destinationsPath, `{"minHotelCount":1.5}`, "minHotelCount must be integer"},
+		"number for string":         {detailPath, `{"hotelId":5}`, "hotelId must be string, not number"},
+		"array for string":          {destinationsPath, `{"countryCode":["AE"]}`, "countryCode must be string, not array"},
+		"scalar for object":         {metadataPath, `{"page":1}`, "page must be object"},
+		"null value":                {destinationsPath, `{"countryCode":null}`, "countryCode is null"},
+		"repeated field":            {destinationsPath, `{"countryCode":"AE","countryCode":"FR"}`, "countryCode appears twice"},
+		"two JSON objects":          {destinationsPath, `{}{}`, "data after its JSON object"},
+		"array as the body":         {destinationsPath, `[]`, "the body must be object"},
+		"empty body":                {destinationsPath, ``, "empty"},
+		"body cut off":              {destinationsPath, `{"countryCode":"A`, "not valid JSON"},
+		"field of an older edition": {queryPath, `{"orderIds":["1"]}`, "unknown field orderIds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u.refused(tc.path, tc.body, 400, types.CodeParam, tc.msg)

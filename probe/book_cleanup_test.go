@@ -180,8 +180,8 @@ func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 			assert.Nil(t, report)
 			assert.ErrorContains(t, err, reference)
 			entries, err := Cleanup(t.Context(), cfg)
-			assert.ErrorContains(t, err, "the contract takes no cancellations")
-			assert.Contains(t, entries[0].Reason, "the contract takes no cancellations")
+			assert.ErrorContains(t, err, "the contract does not allow cancellation")
+			assert.Contains(t, entries[0].Reason, "the contract does not allow cancellation")
 			assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpBook))
 			srv.SetCancelRule(reference, hotelstaystest.CancelAllowed)
 			cfg.Only = []string{"ticket/jwt"}
