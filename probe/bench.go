@@ -1,4 +1,4 @@
-// The judge reads every exchange of a run, whatever rule made it.
+// The judge reads every exchange of a run, no matter which rule made it.
 
 package probe
 
@@ -80,8 +80,8 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 // verdicts maps the judge's grade of a finding to the state of the rule.
 var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
-// anAnswer is the reason why a judge's rule was not tried: the run had no answer for it.
-const anAnswer = "an answer that is about it"
+// anAnswer is what a rule of the judge needs: if the run had no such answer, the rule was not tried.
+const anAnswer = "an answer to which the rule applies"
 
 // over adds the judge's findings so far to the result of a rule.
 func (b *bench) over(res Result, ended bool) Result {

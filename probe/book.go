@@ -18,10 +18,10 @@ import (
 )
 
 // Booking allows rules to book offers that can be cancelled free of charge for a day. A run makes three bookings, one of them
-// with two rooms. There are more if the service accepts a Book that it should refuse. Run cancels all of them.
+// with two rooms, and more if the service accepts a Book that it should refuse. Run cancels all bookings.
 type Booking struct {
-	// MaxTotal limits the sum of the prices of all bookings of a run, cancelled bookings included. A price includes taxes.
-	// It is the gross rate if the gross rate is higher than the net rate. A refused Book does not count, unless QueryOrders has its order.
+	// MaxTotal limits the sum of the prices of all bookings of a run, cancelled bookings included. A price is the net rate, or
+	// the gross rate if that is higher, plus taxes. A refused Book does not count, unless QueryOrders has its order.
 	MaxTotal types.Money
 	// Journal is the path of a file. Each booking is written there before it is sent. A run first cancels the bookings
 	// that an earlier run has left in it. Two runs cannot use it at the same time.
@@ -65,11 +65,11 @@ func (s *session) allow(ctx context.Context) error {
 		return err
 	}
 	if n := len(j.unfinished()); n > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("an earlier run left open bookings in the journal, now cancelled: %d", n))
+		s.notes = append(s.notes, fmt.Sprintf("%d bookings of an earlier run were not cancelled; this run cancels them first", n))
 	}
 	if err := s.cleanup(ctx, j); err != nil {
 		j.close()
-		return fmt.Errorf("what an earlier run left could not be cleaned up, so nothing was tried: %w", err)
+		return fmt.Errorf("bookings of an earlier run could not be cancelled, so nothing was tried: %w", err)
 	}
 	s.allowance = &allowance{journal: j, earlier: len(j.entries), offers: map[int]stayOffer{}}
 	return nil
@@ -92,7 +92,7 @@ func (s *session) settle(ctx context.Context) error {
 // now returns the later of this machine's time and the service's time.
 func (s *session) now() time.Time { return time.Now().Add(max(0, s.behind)) }
 
-// freeFor is the time in which cancelling a booking must be free of charge.
+// freeFor is how long a booking must be cancellable free of charge.
 const freeFor = 24 * time.Hour
 
 // isFree returns nil, or an error that says why a cancellation within a day might cost something.
@@ -212,7 +212,7 @@ func (r *run) confirmed(o stayOffer) (stayOffer, error) {
 	}
 	resp := read[hotelstays.CheckAvailResponse](a)
 	if !resp.Available() {
-		return o, errors.New("it is gone")
+		return o, errors.New("the offer is no longer available")
 	}
 	o.RoomRatePkg = *resp.RoomRatePkg
 	return o, r.affordable(&o.RoomRatePkg)
@@ -258,7 +258,7 @@ func (r *run) bookable(rooms []obj) stayOffer {
 	return stayOffer{}
 }
 
-// sending says how a Book differs from an ordinary Book.
+// sending describes how a Book differs from an ordinary Book.
 type sending struct {
 	again   *booked  // if set, the same Book is sent again
 	rooms   []obj    // rooms of the offer; the default is oneRoom
@@ -266,7 +266,7 @@ type sending struct {
 	change  obj
 }
 
-// book sends a Book. A refusal counts only if QueryOrders has no order, because some rules test refusals.
+// book sends a Book, and looks for its order, even after a refusal: some services refuse a Book and make an order.
 func (r *run) book(how sending) *booked {
 	for _, e := range r.allowance.journal.unfinished() {
 		nameless := func(ref OrderRef) bool { return ref.SupplierReferenceNo == "" }
@@ -287,7 +287,7 @@ func (r *run) book(how sending) *booked {
 		var err error
 		b.offer, err = r.confirmed(how.again.offer)
 		skip(err != nil, "the offer cannot be booked again: %v", err)
-		skip(b.offer.RatePkgID != how.again.offer.RatePkgID, "the offer has another id by now")
+		skip(b.offer.RatePkgID != how.again.offer.RatePkgID, "the id of the offer has changed")
 		b.body = maps.Clone(how.again.body)
 	}
 	c := call{op: opBook, session: b.offer.session, body: b.body, currency: r.cfg.Booking.MaxTotal.Currency}
@@ -300,7 +300,7 @@ func (r *run) book(how sending) *booked {
 	r.noted(b)
 	b.answer = r.do(c)
 	r.outcome(b)
-	skip(b.refusal() && *b.Code == types.CodeRateChanged, "the rate moved between CheckAvail and Book")
+	skip(b.refusal() && *b.Code == types.CodeRateChanged, "the price changed between CheckAvail and Book")
 	return b
 }
 
@@ -312,7 +312,7 @@ func (r *run) cancels(session string) {
 		r.do(call{op: opCancel, session: session, body: noSuchOrder}).allowed()
 		return true
 	})
-	r.log = log // rules judge the Book
+	r.log = log // the evidence of the rule is its Book
 }
 
 // noted writes a booking into the journal before it is sent.
@@ -343,7 +343,7 @@ func (r *run) outcome(b *booked) {
 	if b.refusal() && len(b.entry.Orders) == 0 {
 		b.entry.Refused = b.String()
 	}
-	b.entry.Recovery.EndedAt = time.Now() // the ten minutes begin here, not in Cleanup
+	b.entry.Recovery.EndedAt = time.Now() // the ten minutes until absence is proven begin now, not in Cleanup
 	switch {
 	case b.err == nil && b.succeeded() && json.Unmarshal(b.Data, &made) == nil && made.HotelOrder != nil:
 		b.order = made.HotelOrder

@@ -23,7 +23,7 @@ import (
 // takes more than ten minutes. The error names the bookings that may still be open, and says why.
 func Cleanup(ctx context.Context, cfg Config) ([]JournalEntry, error) {
 	if cfg.Booking == nil || cfg.Booking.Journal == "" {
-		return nil, fmt.Errorf("%w: there is no journal to clean up", ErrConfig)
+		return nil, fmt.Errorf("%w: -cleanup needs -journal, the file that names the bookings", ErrConfig)
 	}
 	j, err := openJournal(cfg.Booking.Journal)
 	if err != nil {
@@ -47,10 +47,11 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	own := s.client.Account()
 	for _, e := range j.entries {
 		if e.Recovery.Fingerprint != own {
-			return fmt.Errorf("%w: booking %s of the journal is of another environment or account, which needs its own", ErrConfig, e.reference())
+			return fmt.Errorf("%w: booking %s in the journal belongs to another environment or account; use one journal for each",
+				ErrConfig, e.reference())
 		}
 	}
-	s.try(ctx, emptyOrders) // finds out whether null stands for an empty list, which would prove that no order exists
+	s.try(ctx, emptyOrders) // finds out whether the service writes an empty list as null
 	s.renewed = sync.OnceValue(func() (id string) {
 		r := &run{session: s, ctx: ctx}
 		_ = attempt(func() { id = read[hotelstays.HotelListResponse](r.list(obj{"pageSize": 1})).Basic.SessionID })
@@ -58,7 +59,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	})
 	failed := s.endAll(ctx, j, j.unfinished())
 	late, err := s.late(ctx, j)
-	if len(late) > 0 { // the code came although an order exists, so it proves no refusal
+	if len(late) > 0 { // a refusal with the new code did not prove that no order exists
 		s.facts.RefusalCodes = nil
 		if s.cfg.Facts != nil {
 			s.facts.RefusalCodes = s.cfg.Facts.RefusalCodes
@@ -67,10 +68,10 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	return errors.Join(failed, err, s.endAll(ctx, j, late))
 }
 
-// endAll ends entries concurrently, because each may have to wait.
+// endAll cancels the orders of all entries at the same time, because each may take minutes.
 func (s *session) endAll(ctx context.Context, j *journal, entries []*JournalEntry) error {
 	if n := len(entries); n > 0 {
-		s.waits(fmt.Sprintf("the cancellation of %d bookings, or the proof that there is none", n), visible+confirming)
+		s.waits(fmt.Sprintf("the cancellation of %d bookings, or the proof that they do not exist", n), visible+confirming)
 	}
 	failed := make([]error, len(entries))
 	var all sync.WaitGroup
@@ -98,7 +99,7 @@ func (s *session) orders(ctx context.Context, references ...string) ([]types.Ord
 	return resp.Orders, nil
 }
 
-// seek adds the orders under the reference of an entry.
+// seek adds to an entry the orders that QueryOrders returns for its reference.
 func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 	orders, err := s.orders(ctx, e.reference())
 	for i := range orders {
@@ -112,7 +113,7 @@ func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 // visible is the maximum time until an order appears in QueryOrders.
 const visible = 10 * time.Minute
 
-// keeping is the maximum time until a cancellation is rolled back.
+// keeping is how long after a cancellation the service may still roll it back.
 const keeping = 5 * time.Minute
 
 // late reopens an ended entry of the last day if the service has an order that the entry does not know, or an order with
@@ -136,7 +137,7 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 		}
 	}
 	if pause = min(pause, visible); pause > 0 {
-		s.waits("orders that come back or turn up late", pause)
+		s.waits("orders that appear late or are no longer cancelled", pause)
 	}
 	err = wait(ctx, pause)
 	for some := range slices.Chunk(references, 50) {
@@ -145,7 +146,7 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 			orders, err = s.orders(ctx, some...)
 		}
 		if err != nil {
-			return late, fmt.Errorf("looking for orders that turned up late: %w", err)
+			return late, fmt.Errorf("looking for orders that appeared late: %w", err)
 		}
 		for i := range orders {
 			o := &orders[i]
@@ -154,7 +155,8 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 				late = append(late, e)
 				delete(ended, o.CustomerReferenceNo) // end looks for all orders of the reference
 			} else if o.CustomerReferenceNo == "" && !slices.ContainsFunc(j.entries, func(e *JournalEntry) bool { return e.index(o) >= 0 }) {
-				err = fmt.Errorf("an order may be of the journal, or of somebody else: %s has no customerReferenceNo", o.PlatformReferenceNo)
+				err = fmt.Errorf("order %s has no customerReferenceNo, so it was not cancelled; if the probe made it, cancel it yourself",
+					o.PlatformReferenceNo)
 			}
 		}
 	}
@@ -174,7 +176,7 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 			return err
 		case errors.Is(outcome.Err, hotelstays.ErrAmbiguousReference): // cancel each of these orders
 		case outcome.State == hotelstays.BookingUnverified:
-			return fmt.Errorf("whether there is an order cannot be found out: %w", outcome.Err)
+			return fmt.Errorf("it could not be found out whether an order exists: %w", outcome.Err)
 		case outcome.State == hotelstays.BookingAbsent:
 			e.State = EntryAbsent
 			return nil
@@ -182,9 +184,9 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 	}
 	err := s.seek(ctx, e)
 	if err == nil && len(e.Orders) == 0 {
-		err = errors.New("its order was there, and is no more, or has no platformReferenceNo")
+		err = errors.New("QueryOrders no longer returns the order, or the order has no platformReferenceNo")
 	}
-	for i := range e.Orders { // even if further orders may exist
+	for i := range e.Orders { // also if seek failed
 		if failed := s.cancel(ctx, j, e, &e.Orders[i]); failed != nil {
 			err = errors.Join(err, fmt.Errorf("order %s: %w", e.Orders[i].PlatformReferenceNo, failed))
 		}
@@ -234,9 +236,9 @@ func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *
 			return errors.Join(refused, err)
 		}
 	}
-	success := errors.New("a success")
-	return fmt.Errorf("nothing shows that it is cancelled (Cancel: %w; QueryOrders: %w): clean up again later, then ask the supplier",
-		cmp.Or(refused, success), cmp.Or(unseen, success))
+	success := errors.New("no error")
+	return fmt.Errorf("neither its voucher nor its status proves the cancellation (Cancel: %w; QueryOrders: %w); "+
+		"try again with -cleanup, then ask the supplier", cmp.Or(refused, success), cmp.Or(unseen, success))
 }
 
 const cancelReason = "a test of the interface"
@@ -269,16 +271,17 @@ func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) 
 				texts = append(texts, text(e))
 			}
 		}
-		skip(references == nil, "there is none")
+		skip(references == nil, "there was no such booking in the last day")
 		r.get(opQueryOrders, obj{"customerReferenceNos": references[max(0, len(references)-50):]})
 		breaks(len(texts) > 0, "%s", strings.Join(texts, "; "))
 	}
 }
 
-// settlingRules are tried after the cancellations, because only then a refusal or a cancellation can prove false. They
+// settlingRules are tried after the cancellations, because a refusal or a cancellation may
+// turn out to be false minutes later. They
 // are reported as broken even if they are not selected.
 var settlingRules = append(rules("-book", []line{
-	{"book/refused", "a refused Book leaves no order, not ten minutes later either", settled(
+	{"book/refused", "a refused Book leaves no order, even ten minutes later", settled(
 		func(e *JournalEntry) bool { return e.Refused != "" }, func(e *JournalEntry) bool { return e.turnedUp }, func(e *JournalEntry) string {
 			return fmt.Sprintf("Book of %s was refused with %s, and made order %s", e.reference(), e.Refused, e.Orders[0].PlatformReferenceNo)
 		})},
@@ -289,7 +292,7 @@ var settlingRules = append(rules("-book", []line{
 		})},
 }), unasked)
 
-// announced notes the status that Cancel returned, unless open orders may have this status, too.
+// announced stores the status that Cancel returned, unless open orders may have this status, too.
 func (s *session) announced(ref *OrderRef, was, now *types.OrderStatus) {
 	if was == nil || now == nil {
 		return

@@ -20,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// However a service confirms, cancels, hides or loses orders, no order stays open.
+// No order stays open, no matter how a service confirms, cancels, hides or loses orders.
 func TestNoOrderIsLeftOpen(t *testing.T) {
 	const both = "book/form book/gender-forms"
 	kept := func(q *question) { // no Cancel is executed
@@ -52,28 +52,33 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 	for name, test := range map[string]struct {
 		only    string
 		orders  int
-		says    string // the error of the run, which has cancelled what it could
-		again   bool   // another run follows
+		says    string // the error of the run; "" means no error
+		again   bool   // a second run follows an hour later
 		broken  string // the rules broken in the last run
 		fault   fault
 		sandbox hotelstaystest.Config
 		facts   hotelstays.ServiceFacts
 	}{
-		"a fact says that a confirmed order's status is cancelled": {only: "voucher/form", orders: 1,
+		"a wrong fact says that status 2 means cancelled": {only: "voucher/form", orders: 1,
 			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{2}}}},
-		"a cancellation is rolled back": {only: "book/form", orders: 1, fault: rolledBack(time.Minute), broken: "cancel/kept"},
-		"a cancellation is rolled back for the next run": {only: "book/form", orders: 1, fault: rolledBack(20 * time.Minute), again: true,
+		"the service rolls a cancellation back for a minute": {only: "book/form", orders: 1,
+			fault: rolledBack(time.Minute), broken: "cancel/kept"},
+		"the service rolls a cancellation back until the next run": {only: "book/form", orders: 1,
+			fault: rolledBack(20 * time.Minute), again: true,
 			broken: "cancel/kept"},
-		"a status that is known as pending is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute),
+		"a cancellation in a pending status is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute),
 			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Pending: []types.OrderStatus{4}}}},
-		"the order in the answer has no identity": {only: "book/form", orders: 1, fault: fault{op: opBook, told: sets("hotelOrder", obj{})},
+		"the order in the answer to Book has no platformReferenceNo": {only: "book/form", orders: 1,
+			fault:  fault{op: opBook, told: sets("hotelOrder", obj{})},
 			broken: "book/form"},
-		"an answer is lost": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered}},
-		"an answer is lost, and the order comes late": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered},
+		"the answer to Book is lost": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered}},
+		"the answer to Book is lost, and the order appears after eight minutes": {only: "book/form", orders: 1,
+			fault:   fault{op: opBook, told: unanswered},
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}},
-		"an answer is lost, and the order comes for the next run": {only: "book/form", orders: 1, again: true,
+		"the answer to Book is lost, and the order appears before the next run": {only: "book/form", orders: 1, again: true,
 			fault: fault{op: opBook, told: unanswered}, sandbox: hotelstaystest.Config{LateVisibility: time.Hour}},
-		"an answer is lost, and two orders have the reference": {only: "book/form", orders: 1, says: "order PO-TWIN: nothing shows",
+		"the answer to Book is lost, and two orders have the reference": {only: "book/form", orders: 1,
+			says: "order PO-TWIN: neither its voucher",
 			fault: fault{told: func(a *reply) {
 				if a.asked.path == opBook.Path() {
 					unanswered(a)
@@ -84,11 +89,12 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					a.data["orders"] = append(orders, twin)
 				}
 			}}},
-		"a Book is lost before one that arrives": {only: both, orders: 1, fault: lost(1)},
-		"all Books are lost":                     {only: both, fault: lost(3)},
-		"no order is cancelled in its first minutes": {only: "cancel", orders: 2, sandbox: hotelstaystest.Config{ConfirmAfter: 5 * time.Minute},
-			fault: during(opBook, 4*time.Minute, fault{asked: kept})},
-		"a Cancel that succeeds does nothing for minutes": {only: "voucher/form", orders: 1,
+		"the first Book is lost, and the second arrives": {only: both, orders: 1, fault: lost(1)},
+		"all Books are lost":                             {only: both, fault: lost(3)},
+		"the service cancels no order in its first four minutes": {only: "cancel", orders: 2,
+			sandbox: hotelstaystest.Config{ConfirmAfter: 5 * time.Minute},
+			fault:   during(opBook, 4*time.Minute, fault{asked: kept})},
+		"Cancel succeeds, but has no effect for nine minutes": {only: "voucher/form", orders: 1,
 			fault: during(opCancel, 9*time.Minute, fault{asked: kept, told: func(a *reply) {
 				switch a.asked.path {
 				case opCancel.Path():
@@ -97,14 +103,15 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					a.refuse(http.StatusForbidden, 100000403)
 				}
 			}})},
-		"QueryOrders fails, and the answer to the same Book again": {only: "book/form book/again", orders: 1, says: "QueryOrders: not permitted",
+		"QueryOrders fails, and the answer to the repeated Book is lost": {only: "book/form book/again", orders: 1,
+			says: "QueryOrders: not permitted",
 			fault: during(opBook, time.Hour, fault{told: func(a *reply) {
 				on("customerReferenceNos", present, refused(http.StatusForbidden, 100000403))(a)
 				if books += strings.Count(a.asked.path, opBook.Path()); books > 1 && a.asked.path == opBook.Path() {
 					unanswered(a)
 				}
 			}})},
-		"a session ends after eight minutes": {only: "voucher/form", orders: 1, sandbox: hotelstaystest.Config{ConfirmAfter: 9 * time.Minute},
+		"sessions end after eight minutes": {only: "voucher/form", orders: 1, sandbox: hotelstaystest.Config{ConfirmAfter: 9 * time.Minute},
 			fault: fault{asked: func(q *question) {
 				id := q.header.Get("Session-Id")
 				if sessions[id].IsZero() {
@@ -114,19 +121,19 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					q.header.Del("Session-Id")
 				}
 			}}},
-		"a Book refused with an undocumented code makes an order minutes later": {only: "book/gender", orders: 2,
+		"a Book refused with an undocumented code makes an order after eight minutes": {only: "book/gender", orders: 2,
 			fault: fault{op: opBook, asked: ofGuest("gender", "PROBE", "OTHER"), told: func(a *reply) {
 				if guests, _ := json.Marshal(a.asked.body["guests"]); strings.Contains(string(guests), "OTHER") {
 					a.refuse(200, 100009999)
 				}
 			}}, sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
-		"a refused Book makes an order minutes later": {only: "book/gender", orders: 2,
+		"a Book refused with a documented code makes an order after eight minutes": {only: "book/gender", orders: 2,
 			fault:   bookFaults()["Book refuses an unknown gender but makes an order"],
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
-		"a Book refused as a duplicate makes an order minutes later": {only: "book/form", orders: 1,
+		"a Book refused as a duplicate makes an order after five minutes": {only: "book/form", orders: 1,
 			fault:   fault{op: opBook, told: refused(400, types.CodeDuplicateBooking)},
 			sandbox: hotelstaystest.Config{LateVisibility: 5 * time.Minute}, broken: "book/refused"},
-		"an order has no supplier's reference": {only: "book/form book/passport-largest", orders: 1,
+		"an order has no supplierReferenceNo for five minutes": {only: "book/form book/passport-largest", orders: 1,
 			fault: during(opBook, 5*time.Minute, fault{told: func(a *reply) {
 				sets("hotelOrder.supplierReferenceNo", "")(a)
 				sets("orders.supplierReferenceNo", "")(a)
@@ -148,7 +155,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 				}
 				assert.Equal(t, test.orders, noneIsOpen(t, srv))
 				for _, c := range srv.Ledger().Cancellations() {
-					assert.True(t, test.only != both || time.Since(c.At) > 9*time.Minute, "it has waited for those that are lost")
+					assert.True(t, test.only != both || time.Since(c.At) > 9*time.Minute, "the run has waited until the lost Books are proven absent")
 				}
 			}}.run(t)
 			assert.Contains(t, fmt.Sprint(err), cmp.Or(test.says, "<nil>"))
@@ -160,8 +167,8 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 	}
 }
 
-// An order without a reference may belong to anybody. It is not cancelled, and it prevents a proof of absence.
-func TestOrderWithoutAReferenceIsReported(t *testing.T) {
+// The order may belong to another program, so it must not be cancelled.
+func TestOrderWithoutACustomerReferenceIsReported(t *testing.T) {
 	f := bookFaults()["Book refuses an unknown gender but makes an order"]
 	_, err := bookingRun{fault: fault{asked: f.asked, told: func(a *reply) {
 		f.told(a)
@@ -170,7 +177,7 @@ func TestOrderWithoutAReferenceIsReported(t *testing.T) {
 	assert.ErrorContains(t, err, "has no customerReferenceNo")
 }
 
-// An order that cannot be cancelled is in the error of its run and of every later run.
+// The error of the run and of every later run names the order.
 func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 	_, err := bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract},
 		change: only("book/form"),
@@ -187,8 +194,8 @@ func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 			cfg.Only = []string{"ticket/jwt"}
 			report, err = Run(t.Context(), cfg)
 			require.NoError(t, err)
-			assert.Equal(t, []string{"an earlier run left open bookings in the journal, now cancelled: 1"}, report.Notes)
+			assert.Equal(t, []string{"1 bookings of an earlier run were not cancelled; this run cancels them first"}, report.Notes)
 			assert.Equal(t, 1, noneIsOpen(t, srv))
 		}}.run(t)
-	assert.ErrorContains(t, err, "bookings are left")
+	assert.ErrorContains(t, err, "are not cancelled; try again with -cleanup")
 }

@@ -50,8 +50,8 @@ type JournalEntry struct {
 	// Reason says why the booking is not cancelled.
 	Reason string `json:"reason,omitempty"`
 
-	turnedUp   bool // Book was refused, and this run found an order
-	rolledBack bool // this run had to cancel a cancelled order again
+	turnedUp   bool // Book was refused, but this run found an order
+	rolledBack bool // this run had to cancel an order twice
 }
 
 // OrderRef names an order.
@@ -69,7 +69,7 @@ func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceN
 // open reports whether an order may exist that is not cancelled.
 func (e *JournalEntry) open() bool { return e.State != EntryCancelled && e.State != EntryAbsent }
 
-// has stores an order that has an identity. Its supplierReferenceNo may become known later.
+// has stores an order in the entry, unless the order has no platformReferenceNo. An order may get its supplierReferenceNo later.
 func (e *JournalEntry) has(o *types.Order) {
 	if o.PlatformReferenceNo == "" {
 		return
@@ -83,7 +83,7 @@ func (e *JournalEntry) has(o *types.Order) {
 	}
 }
 
-// explains reports whether an ended entry contains this order with its present state.
+// explains reports whether the entry has this order, and the order has the status that Cancel announced, if any.
 func (e *JournalEntry) explains(o *types.Order) bool {
 	i := e.index(o)
 	return i >= 0 && (e.Orders[i].Announced == nil || *e.Orders[i].Announced == o.Status)
@@ -140,7 +140,7 @@ func openJournal(path string) (_ *journal, err error) {
 	return j, cmp.Or(err, file.Chmod(0o600), file.Truncate(int64(whole)), syncDir(filepath.Dir(path)))
 }
 
-// syncDir makes a new file name durable. Some systems cannot: after a crash they may lose the name of a file that is still empty.
+// syncDir makes a new file name durable. On systems that do not support this, a crash may remove a file that was just created.
 func syncDir(path string) error {
 	dir, err := os.Open(path) //nolint:gosec // the folder of the journal
 	if err != nil {
@@ -166,7 +166,7 @@ func (j *journal) write(e *JournalEntry) error {
 		err = j.file.Sync()
 	}
 	if j.broken = err; err != nil {
-		return fmt.Errorf("the journal: %w", err)
+		return fmt.Errorf("writing the journal: %w", err)
 	}
 	if !slices.Contains(j.entries, e) {
 		j.entries = append(j.entries, e)

@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// part tells a killed process what to do.
+// part is what a process does until the test kills it.
 type part struct {
 	URL, Key, Secret, Journal string
 	Cleanup                   bool
@@ -38,30 +38,30 @@ func (p part) play() error {
 	return err
 }
 
-// stage is the moment when a process is killed: before a request reaches the sandbox, or before the answer reaches
-// the process.
+// stage is when the test kills a process: before the n-th request of op reaches the sandbox or, if answered is true, before
+// its answer reaches the process.
 type stage struct {
 	op       operation
-	n        int // the number of the request of op
+	n        int
 	answered bool
 }
 
-// A killed run leaves no order behind, because Cleanup cancels its orders, even if Cleanup itself is killed once.
-func TestCleanupAfterAKilledRun(t *testing.T) {
+// Cleanup itself is killed once, too.
+func TestCleanupCancelsTheOrdersOfAKilledRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		run, cleanup stage
 		entries      int
 		late         bool
 		cancelled    int
 	}{
-		"before the journal":          {stage{opCheckAvail, 1, true}, stage{opTicket, 1, false}, 0, false, 0},
-		"before Book arrives":         {stage{opBook, 1, false}, stage{opQueryOrders, 3, true}, 1, false, 0},
-		"Book arrives after the kill": {stage{opBook, 1, true}, stage{opQueryOrders, 3, true}, 1, true, 1},
-		"Book in flight":              {stage{opBook, 1, true}, stage{opCancel, 1, true}, 1, false, 1},
-		"after Book":                  {stage{opQueryOrders, 4, false}, stage{opCancel, 1, false}, 1, false, 1},
-		"before Cancel arrives":       {stage{opCancel, 2, false}, stage{opCancel, 1, true}, 1, false, 1},
-		"Cancel in flight":            {stage{opCancel, 2, true}, stage{opOrderVoucher, 1, true}, 1, false, 1},
-		"after Cancel":                {stage{opQueryOrders, 5, true}, stage{opQueryOrders, 3, false}, 1, false, 1},
+		"killed before the journal has an entry":  {stage{opCheckAvail, 1, true}, stage{opTicket, 1, false}, 0, false, 0},
+		"killed before Book arrives":              {stage{opBook, 1, false}, stage{opQueryOrders, 3, true}, 1, false, 0},
+		"killed before the answer to a late Book": {stage{opBook, 1, true}, stage{opQueryOrders, 3, true}, 1, true, 1},
+		"killed before the answer to Book":        {stage{opBook, 1, true}, stage{opCancel, 1, true}, 1, false, 1},
+		"killed after the answer to Book":         {stage{opQueryOrders, 4, false}, stage{opCancel, 1, false}, 1, false, 1},
+		"killed before Cancel arrives":            {stage{opCancel, 2, false}, stage{opCancel, 1, true}, 1, false, 1},
+		"killed before the answer to Cancel":      {stage{opCancel, 2, true}, stage{opOrderVoucher, 1, true}, 1, false, 1},
+		"killed after the answer to Cancel":       {stage{opQueryOrders, 5, true}, stage{opQueryOrders, 3, false}, 1, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sandbox := hotelstaystest.Config{ConfirmAfter: hotelstaystest.AtOnce, VoucherDelay: hotelstaystest.AtOnce, NoRateLimits: true}
@@ -85,7 +85,7 @@ func TestCleanupAfterAKilledRun(t *testing.T) {
 			}
 			polls, through := 0, &http.Transport{DisableKeepAlives: true}
 			for range 2 {
-				synctest.Test(t, func(t *testing.T) { // virtual time: absence takes ten minutes to prove
+				synctest.Test(t, func(t *testing.T) { // virtual time, because a proof of absence takes ten minutes
 					cfg := p.config()
 					cfg.HTTPClient = &http.Client{Transport: fault{op: opQueryOrders, asked: func(*question) {
 						if polls++; polls == 4 { // after the first poll

@@ -26,13 +26,13 @@ import (
 
 func eur(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
 
-// bookingRun is a run that may book, in a synctest bubble with its sandbox.
+// bookingRun is a run with Config.Booking, in a synctest bubble with its sandbox.
 type bookingRun struct {
 	sandbox hotelstaystest.Config
 	fault   fault
 	change  func(*Config)
 	ctx     context.Context // default: the context of the test
-	panics  any
+	panics  any             // text of the expected panic of Run, if any
 	after   func(t *testing.T, srv *hotelstaystest.Server, cfg Config)
 }
 
@@ -73,15 +73,15 @@ func noneIsOpen(t *testing.T, srv *hotelstaystest.Server) int {
 	return len(srv.Ledger().Orders())
 }
 
-// noneIsLeft is noneIsOpen after a run.
+// noneIsLeft is a bookingRun.after that requires that each order is cancelled.
 func noneIsLeft(t *testing.T, srv *hotelstaystest.Server, _ Config) { noneIsOpen(t, srv) }
 
-// leaves requires a number of orders, which are all cancelled.
+// leaves returns a bookingRun.after that requires n orders, all of them cancelled.
 func leaves(n int) func(*testing.T, *hotelstaystest.Server, Config) {
 	return func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, n, noneIsOpen(t, srv)) }
 }
 
-func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
+func TestNoBookingRuleIsBrokenByTheSandbox(t *testing.T) {
 	report, err := bookingRun{after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
 		assert.Equal(t, 3, noneIsOpen(t, srv))
 		for _, c := range srv.Ledger().Cancellations() {
@@ -115,7 +115,7 @@ func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
 	assert.NotContains(t, string(text), longestPassport)
 }
 
-func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
+func TestRunFindsTheMeaningOfEachOrderStatus(t *testing.T) {
 	portion := testsize.PortionOf(t, 1, 4) // the last variant differs from the first in every number
 	for variant := range testsize.SomeOf(portion, []hotelstaystest.Variants{
 		{}, {NullOrders: true}, {OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 5, Cancelled: 2, Pending: 3}},
@@ -135,7 +135,7 @@ func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
 	}
 }
 
-func TestStateThatTheServiceContradictsBreaksARule(t *testing.T) {
+func TestWrongStatusMeaningsInTheFactsBreakARule(t *testing.T) {
 	known := hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{3},
 		Pending: []types.OrderStatus{2}}}
 	report, err := bookingRun{change: func(c *Config) { c.Facts = &known }}.run(t)
@@ -146,8 +146,8 @@ func TestStateThatTheServiceContradictsBreaksARule(t *testing.T) {
 	assert.Equal(t, []types.OrderStatus{3}, known.StatusMeanings.Confirmed)
 }
 
-// If a refusal left no order, its code is a fact.
-func TestCodeOfARefusalIsFound(t *testing.T) {
+// A code is added to ServiceFacts.RefusalCodes only if the refused Book left no order.
+func TestRunFindsTheCodeOfARefusal(t *testing.T) {
 	refusal := fault{op: opBook, told: answers(types.CodeParam, refused(200, 100009999))}
 	report, err := bookingRun{fault: refusal, change: only("book/gender")}.run(t)
 	require.NoError(t, err)
@@ -155,8 +155,9 @@ func TestCodeOfARefusalIsFound(t *testing.T) {
 	assert.Equal(t, map[hotelstays.Operation][]int{hotelstays.OpBook: {100009999}}, report.Facts.RefusalCodes)
 }
 
-func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
-	_, err := bookingRun{change: only("book/form"), // even if all is cancelled, because a late order may appear
+// A late order of the other account may still appear, so this holds even if all its bookings are cancelled.
+func TestCleanupRefusesAJournalOfAnotherAccount(t *testing.T) {
+	_, err := bookingRun{change: only("book/form"),
 		after: func(t *testing.T, _ *hotelstaystest.Server, cfg Config) {
 			other, _ := testkit.NewSandbox(t, hotelstaystest.Config{Accounts: []hotelstaystest.Account{{AppKey: "other", AppSecret: "another"}}})
 			cfg.BaseURL, cfg.Credential, cfg.HTTPClient = other.URL, testkit.TicketOf(other), other.Client()
@@ -167,37 +168,36 @@ func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// No Book is sent that might cost more than is allowed.
 func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
 	portion := testsize.PortionOf(t, 3, 8)
-	steps := func(first string) []any { // free of charge from noon to evening, and from tomorrow on
+	steps := func(first string) []any { // cancellation is free until first, costs 5 EUR until 20:00, and is free again after that
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}
 		}
 		return []any{step(first, 0), step("2000-01-01T20:00:00Z", 5), step("2000-02-01T12:00:00Z", 0)}
 	}
 	for name, test := range map[string]struct {
-		checked bool // the member changes at CheckAvail
+		checked bool // only CheckAvail returns this value
 		path    string
 		value   any
 		says    string
 	}{
-		"a net rate in another currency":      {false, "totalRate.netRate.currency", "USD", "currencies"},
-		"a gross rate in another currency":    {false, "totalRate.grossRate", obj{"currency": "USD", "amount": 9}, "currencies"},
-		"a gross rate above the limit":        {false, "totalRate.grossRate", obj{"currency": "EUR", "amount": 9999}, "2000 EUR is left"},
-		"taxes above the limit":               {false, "tax.total.amount", 9999, "2000 EUR is left"},
-		"taxes of items above the limit":      {false, "tax", taxed(obj{"amount": obj{"currency": "EUR", "amount": 9999}}), "2000 EUR is left"},
-		"a tax without an amount":             {false, "tax", taxed(obj{"taxName": "city"}), "has no amount"},
-		"a negative price":                    {false, "totalRate.netRate.amount", -9, "the price of the offer is -9 EUR"},
-		"a negative tax":                      {false, "tax.total.amount", -9, "a tax of the offer is -9 EUR"},
-		"no price":                            {false, "totalRate.netRate.amount", nil, "the price of the offer is no amount"},
-		"a price that moves at CheckAvail":    {true, "totalRate.netRate.amount", 2001, "2000 EUR is left"},
-		"a currency that moves at CheckAvail": {true, "totalRate.netRate.currency", "JPY", "currencies"},
-		"a fee that appears at CheckAvail":    {true, "cancelFees", steps("1999-01-01T00:00:00Z"), "refundableMode is full"},
-		"free until tonight":                  {false, "refundableUntil", "2000-01-01T20:00:00Z", "refundable only until"},
-		"a fee between now and tomorrow":      {false, "cancelFees", steps("2000-01-01T12:00:00Z"), "refundableMode is full"},
-		"a deadline without a zone":           {false, "refundableUntil", "2000-02-01T00:00:00", "UTC offset"},
-		"no free cancellation":                {false, "refundableMode", "partial", "no offer can be cancelled free of charge"},
+		"a net rate in another currency":        {false, "totalRate.netRate.currency", "USD", "currencies"},
+		"a gross rate in another currency":      {false, "totalRate.grossRate", obj{"currency": "USD", "amount": 9}, "currencies"},
+		"a gross rate above the limit":          {false, "totalRate.grossRate", obj{"currency": "EUR", "amount": 9999}, "2000 EUR is left"},
+		"taxes above the limit":                 {false, "tax.total.amount", 9999, "2000 EUR is left"},
+		"tax items above the limit":             {false, "tax", taxed(obj{"amount": obj{"currency": "EUR", "amount": 9999}}), "2000 EUR is left"},
+		"a tax without an amount":               {false, "tax", taxed(obj{"taxName": "city"}), "has no amount"},
+		"a negative price":                      {false, "totalRate.netRate.amount", -9, "the price of the offer is -9 EUR"},
+		"a negative tax":                        {false, "tax.total.amount", -9, "a tax of the offer is -9 EUR"},
+		"no price":                              {false, "totalRate.netRate.amount", nil, "the price of the offer is no amount"},
+		"a price that changes at CheckAvail":    {true, "totalRate.netRate.amount", 2001, "2000 EUR is left"},
+		"a currency that changes at CheckAvail": {true, "totalRate.netRate.currency", "JPY", "currencies"},
+		"a fee that only CheckAvail returns":    {true, "cancelFees", steps("1999-01-01T00:00:00Z"), "refundableMode is full"},
+		"free cancellation until tonight":       {false, "refundableUntil", "2000-01-01T20:00:00Z", "refundable only until"},
+		"a fee between now and tomorrow":        {false, "cancelFees", steps("2000-01-01T12:00:00Z"), "refundableMode is full"},
+		"a deadline without a time zone":        {false, "refundableUntil", "2000-02-01T00:00:00", "UTC offset"},
+		"no free cancellation":                  {false, "refundableMode", "partial", "no offer can be cancelled free of charge"},
 	} {
 		if !portion.Next() {
 			continue
@@ -216,7 +216,8 @@ func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
 	for _, lacks := range []types.Scope{types.ScopeBookingCancel, types.ScopeBookingRead} {
 		scopes := slices.DeleteFunc([]types.Scope{types.ScopeSearchRead, types.ScopeContentRead, types.ScopeBookingRead, types.ScopeBookingWrite,
 			types.ScopeBookingCancel}, func(s types.Scope) bool { return s == lacks })
-		notBooked(t, "an account without "+string(lacks), bookingRun{sandbox: hotelstaystest.Config{TicketScopes: scopes}}, "the account may not")
+		notBooked(t, "an account without the scope "+string(lacks),
+			bookingRun{sandbox: hotelstaystest.Config{TicketScopes: scopes}}, "the account may not")
 	}
 }
 
@@ -233,7 +234,7 @@ func notBooked(t *testing.T, name string, b bookingRun, says string) {
 	assert.Contains(t, report.result(t, "book/form").Reason, says, name)
 }
 
-// A price that is only in the answer to Book counts, too.
+// If the answer to Book has a higher price than the offer, the higher price counts.
 func TestMaxTotalLimitsAllBookingsTogether(t *testing.T) {
 	var price types.Money
 	_, err := bookingRun{change: only("book/form"),
@@ -254,16 +255,16 @@ func TestMaxTotalLimitsAllBookingsTogether(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A run that ends early, for whatever reason, cancels its bookings.
-func TestRunThatEndsEarlyCancels(t *testing.T) {
+// A run may end early because its ctx ends, or because a callback panics.
+func TestRunThatEndsEarlyCancelsItsBookings(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	said := ""
 	report, err := bookingRun{ctx: ctx, after: leaves(1), fault: fault{op: opBook, told: func(*reply) { cancel() }}, change: func(c *Config) {
 		c.Waiting = func(what string, until time.Time) { said += fmt.Sprintln(what, time.Until(until)) }
 	}}.run(t)
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, "the cancellation of 1 bookings, or the proof that there is none 25m0s\n", said)
-	assert.GreaterOrEqual(t, report.Ended.Sub(report.Began), 5*time.Second, "with the cancellation, which is read after a pause")
+	assert.Equal(t, "the cancellation of 1 bookings, or the proof that they do not exist 25m0s\n", said)
+	assert.GreaterOrEqual(t, report.Ended.Sub(report.Began), 5*time.Second, "the run also waits for the cancellation")
 	assert.Equal(t, len(report.Results), report.Count(NotTried)+report.Count(Held)+report.Count(Found))
 	_, err = bookingRun{after: leaves(1), panics: "a broken terminal", change: func(c *Config) {
 		c.Progress = func(r Result) {
@@ -275,7 +276,7 @@ func TestRunThatEndsEarlyCancels(t *testing.T) {
 	require.NoError(t, err)
 	_, _ = bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract}, change: func(c *Config) {
 		c.Only, c.Progress = []string{"book/form"}, func(Result) { panic("a broken terminal") }
-	}, panics: "a broken terminal\nbookings are left in "}.run(t)
+	}, panics: "a broken terminal\nbookings in the journal "}.run(t)
 }
 
 func TestJournalKeepsTheLastStateOfEachBooking(t *testing.T) {
@@ -287,7 +288,7 @@ func TestJournalKeepsTheLastStateOfEachBooking(t *testing.T) {
 	assert.ErrorIs(t, err, ErrConfig)
 	first := &JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "one"}}
 	require.NoError(t, j.write(first))
-	require.NoError(t, j.write(&JournalEntry{Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "two"}})) // an entry without a state
+	require.NoError(t, j.write(&JournalEntry{Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "two"}})) // no state
 	first.State = EntryCancelled
 	require.NoError(t, j.write(first))
 	j.close()
@@ -314,7 +315,7 @@ func TestJournalKeepsTheLastStateOfEachBooking(t *testing.T) {
 	}
 }
 
-// The entries of the journal stay as they are.
+// The entries of the journal do not change.
 func TestBookIsNotSentIfTheJournalCannotBeWritten(t *testing.T) {
 	j, err := openJournal(filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
@@ -332,7 +333,7 @@ func TestBookIsNotSentIfTheJournalCannotBeWritten(t *testing.T) {
 }
 
 // A pipe accepts the text of an entry, but cannot sync it to a disk.
-func TestEntryCountsOnlyWhenItIsOnDisk(t *testing.T) {
+func TestEntryIsInTheJournalOnlyIfItIsOnDisk(t *testing.T) {
 	reader, pipe, err := os.Pipe()
 	require.NoError(t, err)
 	defer reader.Close()
@@ -342,7 +343,7 @@ func TestEntryCountsOnlyWhenItIsOnDisk(t *testing.T) {
 	require.NoError(t, err)
 	defer healed.Close()
 	j := &journal{}
-	for _, j.file = range []*os.File{pipe, healed} { // nothing may follow an incomplete line
+	for _, j.file = range []*os.File{pipe, healed} { // after the first error nothing may be written, because the last line may be incomplete
 		require.Error(t, j.write(&JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "one"}}))
 	}
 	assert.Empty(t, j.entries)

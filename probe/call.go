@@ -1,4 +1,4 @@
-// Calls: one path for all requests of the rules, and what the rules expect of the answers.
+// The rules send all their requests with do, and check the answers with the methods of answer.
 
 package probe
 
@@ -36,14 +36,14 @@ type call struct {
 type answer struct {
 	*Exchange
 	op  operation
-	err error // why there is no answer
+	err error // the reason, if there is no answer
 	// cause is the error of the client, even if an answer came. It says whether a Book may have been executed.
 	cause error
 	coded
 	tree any // Data
 }
 
-// coded is an envelope. Code is nil if there is none.
+// coded is an envelope. Code is nil if the answer has no envelope.
 type coded struct {
 	Code *int64          `json:"code"`
 	Msg  *string         `json:"msg"`
@@ -148,7 +148,7 @@ func read[T any](a *answer) *T {
 	a.ok()
 	v := new(T)
 	err := json.Unmarshal(a.Data, v)
-	breaks(err != nil, "%s: data has another form than documented: %v", a.op, err)
+	breaks(err != nil, "%s: data does not have the documented form: %v", a.op, err)
 	return v
 }
 
@@ -204,7 +204,7 @@ func (a *answer) member(name string) string {
 // number returns the number in a header.
 func (a *answer) number(header string) int64 {
 	n, err := strconv.ParseInt(a.raw.header.Get(header), 10, 64)
-	breaks(err != nil, "%s of %s is %q", header, a.op, a.raw.header.Get(header))
+	breaks(err != nil, "%s of %s is %q instead of a number", header, a.op, a.raw.header.Get(header))
 	return n
 }
 

@@ -8,7 +8,7 @@
 // A [Rule] is one promise of the document, or one open point. [Run] tries the rules one after another. The [Report] has a
 // [Result] for each rule, with the requests and answers that decided it. A rule is [Broken] if the service contradicts a
 // sentence of the document. It is [Weak] if the document allows what the service does, but clients have trouble with it.
-// [Test] is Run for a test suite, with one subtest per rule. The command hotelstays-probe is Run for a terminal.
+// [Test] runs the rules in a test suite, with one subtest per rule. The command hotelstays-probe runs them in a terminal.
 //
 // # What it does to the service
 //
@@ -19,18 +19,19 @@
 //
 // # What it books
 //
-// [Config.Booking] allows rules to book, up to a limit of money that includes cancelled bookings. Rules book only an offer
-// that can be cancelled free of charge for a day. CheckAvail confirms that right before each Book. The guests have made-up
-// names. A run makes three bookings, one of them with two rooms. There are more if the service accepts a Book that it should
-// refuse. A journal on disk names each booking before it is sent.
+// [Config.Booking] allows rules to book. [Booking.MaxTotal] limits the sum of all prices, cancelled bookings included. Rules
+// book only an offer that can be cancelled free of charge for a day. CheckAvail confirms that right before each Book. The
+// guests have made-up names. A run makes three bookings, one of them with two rooms, and more if the service accepts a Book
+// that it should refuse. A journal on disk names each booking before it is sent.
 //
-// Run cancels all bookings at its end, also after a panic or the end of ctx. Before its rules it cancels what an earlier run
-// has left in the journal. [Cleanup] does only that. While an order has no supplierReferenceNo, which Cancel needs, nothing
-// more is booked. An order counts as cancelled if its voucher is cancelled, or if it keeps the status that Cancel returned.
+// Run cancels all bookings at its end, also after a panic or the end of ctx. Before the first rule, it cancels the bookings
+// that an earlier run has left in the journal. [Cleanup] does only that. Cancel needs a supplierReferenceNo: while an order
+// has none, nothing more is booked. An order counts as cancelled if its voucher is cancelled, or if it keeps the status that
+// Cancel returned.
 //
 // # What it shows
 //
-// The evidence has no secret, token or link to a document, and nothing about holders and guests: "[masked]" replaces them
-// before anything is kept. A broken rule has a curl command that repeats its last request, unless the request books or
+// The evidence contains no secret, no token, no link to a document, and nothing about holders and guests. "[masked]" stands
+// in their place. A broken rule has a curl command that repeats its last request, unless the request books or
 // cancels. The command reads the token from the shell variable TOKEN, a secret from SECRET, and a User-Ref from USER_REF.
 package probe

@@ -28,7 +28,7 @@ const (
 	maxEvidence = 10 // only the last exchanges of a rule are kept
 )
 
-// Exchange is a request and its answer, masked.
+// Exchange is a request and its answer, without secrets and personal data.
 type Exchange struct {
 	Time          time.Time         `json:"time"`
 	Method        string            `json:"method"`
@@ -38,8 +38,8 @@ type Exchange struct {
 	// Status is 0 if no answer came; Error says why.
 	Status int               `json:"status"`
 	Header map[string]string `json:"header,omitempty"`
-	Body   string            `json:"body,omitempty"` // its first 4 KiB
-	// Element is the element of a longer body that breaks the rule.
+	Body   string            `json:"body,omitempty"` // the first 4 KiB of the answer
+	// Element is the list element that breaks the rule, if Body is cut off.
 	Element string `json:"element,omitempty"`
 	Took    int64  `json:"milliseconds"`
 	Error   string `json:"error,omitempty"`
@@ -47,7 +47,7 @@ type Exchange struct {
 	raw *rawAnswer
 }
 
-// rawAnswer is the answer without masks, for rules to judge. It is dropped when the rule is judged.
+// rawAnswer is the answer without masks, for rules to judge. It is dropped after the rule was judged.
 type rawAnswer struct {
 	header http.Header
 	body   []byte
@@ -89,7 +89,8 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\
 // recorded is the key of a call's tape in its context.
 type recorded struct{}
 
-// tape records the requests and answers of one call. A token may still be renewed when the call has ended.
+// tape records the requests and answers of one call. It has a mutex because the client may still renew its token after the
+// call has ended.
 type tape struct {
 	edit func(http.Header) // optional: changes requests
 	mu   sync.Mutex
@@ -159,7 +160,7 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// masker replaces secrets and personal data: the values that it knows, and values by their place in the JSON.
+// masker replaces secrets and personal data: values that were added to it, and values whose JSON name is in maskedNames.
 type masker struct {
 	mu     sync.Mutex
 	values []string // longest first, because one value may contain another
@@ -192,7 +193,7 @@ func (m *masker) text(text string) string {
 	}, text)
 }
 
-// short is like text, but keeps only a few lines.
+// short is like text, but keeps at most maxText bytes.
 func (m *masker) short(text string) string { return cut(m.text(text), maxText) }
 
 func cut(text string, most int) string {
@@ -216,12 +217,12 @@ func (m *masker) header(h http.Header) map[string]string {
 	return out
 }
 
-// Names of members whose values are masked, including nested values. The names are in lower case, without _.
+// maskedNames are the JSON names whose values are masked, nested values too. They are in lower case, without underscores.
 var maskedNames = []string{"ticket", "token", "accesstoken", "refreshtoken", "appsecret", "clientsecret", "firstname", "lastname", "email",
 	"phone", "passportnumber", "dateofbirth", "holder", "guests", "downloadurl", "verifyurl", "base64", "signature"}
 
-// body masks the kept beginning of a JSON text. If the text is not JSON, only its length is kept. Answers with
-// credentials are masked completely, except for refusals.
+// body masks a JSON text and cuts it to maxExcerpt bytes. Of a text that is not JSON it keeps only the length. In an answer
+// with credentials, it masks every member except code, msg and error.
 func (m *masker) body(body []byte, credentials bool) string {
 	switch {
 	case len(body) == 0:
@@ -235,8 +236,7 @@ func (m *masker) body(body []byte, credentials bool) string {
 	return cut(m.text(out.String()), maxExcerpt)
 }
 
-// copy copies a value, or the beginning of a value that is too long to keep. The text is valid JSON, so
-// errors cannot occur.
+// copy copies a value to out, and stops when out has maxExcerpt bytes. The input is valid JSON, so no error can occur.
 func (m *masker) copy(in *json.Decoder, out *strings.Builder, hide, credentials bool) {
 	token, _ := in.Token()
 	if begin, nested := token.(json.Delim); nested {

@@ -399,7 +399,7 @@ func TestRunDoesNotWaitForARetryAfterOfADay(t *testing.T) {
 func TestResultNamesTheLeastPatienceThatItsRuleNeeds(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) { c.Only, c.Patience = []string{"session/life"}, time.Minute })
 	require.NoError(t, err)
-	assert.Equal(t, "the first look is after 5m0s", report.Results[0].Reason)
+	assert.Equal(t, "the session is first tried after 5m0s; -patience must be at least that long", report.Results[0].Reason)
 }
 
 func TestFindingAboutAnHTTPStatusNamesIt(t *testing.T) {

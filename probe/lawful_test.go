@@ -20,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// oneRemark changes the price at each check, and says so only in the first answer for an offer.
+// oneRemark changes the price in each answer of CheckAvail. Only the first answer for an offer has a statusRemark.
 func oneRemark() func(*reply) {
 	seen := map[string]bool{}
 	return func(a *reply) {
@@ -33,9 +33,8 @@ func oneRemark() func(*reply) {
 	}
 }
 
-// Whatever the service answers, a run continues. Only rules about the surprise may break. Rules that cannot be judged are
-// not tried.
-func TestSurprisesBreakNoRule(t *testing.T) {
+// Unusual answers that the document allows break no rule. Rules that cannot be judged are not tried.
+func TestUnusualAnswersBreakNoRule(t *testing.T) {
 	portion := testsize.PortionOf(t, 6, 22)
 	n := 0
 	emptyPage := func(list string) func(*reply) {
@@ -47,24 +46,24 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		sandbox hotelstaystest.Config
 		fault   fault
-		only    string // names or sections, separated by commas; "": all
-		untried string // names or their beginnings, separated by spaces
-		weak    string // likewise
+		only    string // names or sections, separated by commas; "" selects all rules
+		untried string // names of the rules that are not tried, or prefixes of names, separated by spaces
+		weak    string // names of the weak rules, separated by spaces
 	}{
-		"a default page with 49 of 50 hotels": {fault: fault{op: opHotelList, told: on("pageSize", nil, func(a *reply) {
+		"the default page of HotelList has 49 instead of 50 hotels": {fault: fault{op: opHotelList, told: on("pageSize", nil, func(a *reply) {
 			if l, _ := a.data["list"].([]any); len(l) == 50 {
 				a.data["list"] = l[:49]
 			}
 		})}, weak: "list/default-size"},
-		"an empty second page of hotels": {fault: fault{op: opHotelList, told: on("pageNum", 2, func(a *reply) {
+		"the second page of HotelList is empty": {fault: fault{op: opHotelList, told: on("pageNum", 2, func(a *reply) {
 			a.data["list"], a.data["hasMore"] = []any{}, true
 		})}, weak: "list/pages"},
-		"an empty second page of the catalogue": {fault: fault{op: opHotelsMetadata, told: on("pageNum", 2, func(a *reply) {
+		"the second page of HotelsMetadata is empty": {fault: fault{op: opHotelsMetadata, told: on("pageNum", 2, func(a *reply) {
 			a.data["hotelsMetadata"], a.data["page"] = []any{}, obj{"hasMore": true}
 		})}, weak: "metadata/pages"},
-		"a server cost that adds up all suppliers": {fault: fault{told: headed("Server-Cost-Milliseconds", "4000")}},
-		"a remark in the package, once":            {fault: fault{op: opCheckAvail, told: oneRemark()}, weak: "value/gross"},
-		"a Ticket that refuses a wrong token":      {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
+		"Server-Cost-Milliseconds is above the time of the call": {fault: fault{told: headed("Server-Cost-Milliseconds", "4000")}},
+		"only the first answer of CheckAvail has a statusRemark": {fault: fault{op: opCheckAvail, told: oneRemark()}, weak: "value/gross"},
+		"Ticket refuses a wrong Authorization header":            {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
 		"hotels without id": {fault: fault{op: opHotelList, told: sets("list.id", nil)},
 			untried: "rates/hotel-id", weak: "value/members value/max-rates"},
 		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations.type", nil)}, untried: "list/by-name"},
@@ -75,33 +74,34 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: granted(obj{"hotelsMetadata": []any{}, "page": obj{"total": 0}})},
 			only:    "metadata,list/form",
 			untried: "metadata/ list/form"},
-		"an empty first page of hotels":        {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
-		"an empty first page of the catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
+		"the first page of HotelList is empty": {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
+		"the first page of HotelsMetadata is empty": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")},
+			only: "metadata/pages"},
 		"no offers": {fault: fault{op: opHotelList, told: sets("list.rooms", nil)},
 			only: "list/dates,list/room-hotel", untried: "list/"},
 		"an account without permissions": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
 		"an account that may only search": {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead),
 			untried: "voucher/unknown orders/empty orders/windows orders/status-list orders/unfiltered"},
-		"a body that ends early": {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},
+		"a body that is cut off": {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},
 		"a network that fails during the run": {fault: fault{told: func(a *reply) {
 			if n++; n > 3 {
 				cutOff(a)
 				a.status = 0
 			}
 		}}, only: "limits", untried: "limits/ oauth/limit list/stay-limits"},
-		"destinations in any order": {fault: fault{op: opDestinations, told: func(a *reply) {
+		"destinations in changing order": {fault: fault{op: opDestinations, told: func(a *reply) {
 			if places, _ := a.data["destinations"].([]any); len(places) > 1 && n%2 == 0 {
 				slices.Reverse(places)
 			}
 			n++
 		}}},
-		"parents by region codes": {fault: fault{told: sets("destinations.parentDestinationId", "GB-ENG")}},
-		"empty coordinates":       {fault: fault{told: sets("destinations.coordinates", obj{})}},
+		"parentDestinationId is a region code": {fault: fault{told: sets("destinations.parentDestinationId", "GB-ENG")}},
+		"empty coordinates":                    {fault: fault{told: sets("destinations.coordinates", obj{})}},
 		"an unavailable offer for an unknown session": {fault: fault{op: opCheckAvail,
 			told: on("Session-Id", noSession, granted(obj{"status": 2}))}},
 		"rates for an unknown session": {fault: fault{op: opHotelRates,
 			told: on("Session-Id", noSession, granted(obj{"rooms": []any{}}))}},
-		"another Request-Id": {fault: fault{told: headed("Request-Id", "r-1")}},
+		"a Request-Id that is not the one of the request": {fault: fault{told: headed("Request-Id", "r-1")}},
 	} {
 		if !portion.Next() {
 			continue
@@ -129,7 +129,7 @@ func noneIsBroken(t *testing.T, service string, report *Report, weak string) {
 	}
 }
 
-// cancelling is a cancellation in progress: Cancel announces a status, and orders then have this status.
+// cancelling returns answers while a cancellation is in progress: cancelled orders have the status as, and no voucher yet.
 func cancelling(as string) func(*reply) {
 	return func(a *reply) {
 		status("3", as)(a)
@@ -142,26 +142,27 @@ func cancelling(as string) func(*reply) {
 	}
 }
 
-// A service may differ from the sandbox where the document leaves a choice. It breaks no rule, and its facts
-// are right.
-func TestLawfulServicesBreakNoRule(t *testing.T) {
+// Where the document leaves a choice, a service may differ from the sandbox. The facts of the run must be right then, too.
+func TestServiceThatKeepsToTheDocumentBreaksNoRule(t *testing.T) {
 	portion, adults := testsize.PortionOf(t, 6, 25), map[string]int{}
 	for name, test := range map[string]struct {
 		sandbox hotelstaystest.Config
 		fault   fault
 		change  func(*Config)
-		pending []types.OrderStatus // a fact
-		untried string              // names, by spaces
+		pending []types.OrderStatus // expected in ServiceFacts.StatusMeanings.Pending
+		untried string              // names of the rules that are not tried, separated by spaces
 		weak    string              // likewise
 	}{
-		"a byteSize of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)},
+		"byteSize is the size of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)},
 			weak: "value/size"},
-		"another byteSize":             {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "value/size"},
-		"a fee that was not announced": {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)}, weak: "cancel/fee value/refund"},
-		"an event without eventTime":   {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""), weak: "value/event"},
+		"byteSize is wrong": {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "value/size"},
+		"Cancel returns a fee that the offer did not announce": {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)},
+			weak: "cancel/fee value/refund"},
+		"an event without eventTime": {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""),
+			weak: "value/event"},
 		"guests with other first names": {fault: fault{op: opQueryOrders, told: sets("orders.rooms.guests.firstName", "Probe")},
 			weak: "value/guests"},
-		"filters that are alternatives": {fault: fault{op: opQueryOrders, asked: func(q *question) {
+		"QueryOrders ignores the other filters beside customerReferenceNos": {fault: fault{op: opQueryOrders, asked: func(q *question) {
 			if q.body["customerReferenceNos"] != nil {
 				q.body = obj{"customerReferenceNos": q.body["customerReferenceNos"]}
 			}
@@ -178,7 +179,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 		}}, untried: "book/hotel"},
 		"a contract that requires all fields of a guest": {sandbox: hotelstaystest.Config{
 			RequiredGuestFields: []string{"gender", "dateOfBirth", "passportNumber"}}},
-		"a guest for each adult": {fault: fault{told: func(a *reply) {
+		"Book requires a guest for each adult": {fault: fault{told: func(a *reply) {
 			if rooms, _ := a.asked.body["roomOccupancies"].([]any); len(rooms) > 0 && a.header.Get("Session-Id") != "" {
 				n, _ := rooms[0].(obj)["adultCount"].(json.Number).Int64()
 				adults[a.header.Get("Session-Id")] = int(n) * len(rooms)
@@ -192,27 +193,28 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 				a.refuse(200, 100009999)
 			}
 		})}},
-		"a guest of room 0": {fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)}, weak: "book/room-index value/guests"},
-		"orders without the optional customerReferenceNo": {fault: fault{op: opQueryOrders, told: sets("orders.customerReferenceNo", nil)}},
-		"a supplierReferenceNo that comes later":          {fault: fault{op: opBook, told: sets("hotelOrder.supplierReferenceNo", "")}},
+		"Book accepts a guest of room 0": {fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)},
+			weak: "book/room-index value/guests"},
+		"orders without the optional customerReferenceNo":   {fault: fault{op: opQueryOrders, told: sets("orders.customerReferenceNo", nil)}},
+		"Book returns an order without supplierReferenceNo": {fault: fault{op: opBook, told: sets("hotelOrder.supplierReferenceNo", "")}},
 		"orders in another currency": {fault: fault{op: opQueryOrders,
 			told: sets("orders.netRate", obj{"currency": "USD", "amount": 5})}},
-		"a status before the confirmation": {fault: during(opBook, 2*time.Minute, fault{told: status("1", "4")}),
+		"an order has another status before its confirmation": {fault: during(opBook, 2*time.Minute, fault{told: status("1", "4")}),
 			pending: []types.OrderStatus{4}, untried: "voucher/before"},
-		"a status that is later than the voucher": {fault: during(opBook, 4*time.Minute, fault{told: status("2", "4")}),
+		"an order is confirmed minutes after its voucher": {fault: during(opBook, 4*time.Minute, fault{told: status("2", "4")}),
 			pending: []types.OrderStatus{4}},
-		"a cancellation of a minute, in another status":    {fault: during(opCancel, time.Minute, fault{told: cancelling("4")})},
-		"a cancellation of a minute, in the status before": {fault: during(opCancel, time.Minute, fault{told: cancelling("2")})},
-		"a cancellation whose status is later than the voucher": {change: only("order"),
+		"a cancellation takes a minute, with another status": {fault: during(opCancel, time.Minute, fault{told: cancelling("4")})},
+		"a cancellation takes a minute, with the old status": {fault: during(opCancel, time.Minute, fault{told: cancelling("2")})},
+		"the status of a cancelled order changes after its voucher": {change: only("order"),
 			fault: during(opCancel, 90*time.Second, fault{told: status("3", "4")})},
-		"a second Cancel that is a success": {fault: fault{op: opCancel, told: answers(100002001,
+		"a second Cancel succeeds": {fault: fault{op: opCancel, told: answers(100002001,
 			granted(obj{"status": 3, "serviceFee": obj{"currency": "EUR", "amount": 0}}))}},
-		"an unknown order is HTTP 400": {fault: fault{op: opCancel, told: answers(types.CodeNotFound, denied)}},
-		"another event of a cancellation": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
+		"Cancel refuses an unknown order with HTTP 400": {fault: fault{op: opCancel, told: answers(types.CodeNotFound, denied)}},
+		"a cancellation sends order_modified": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
 			Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{hotelstaystest.OnCancel: {types.EventOrderModified}}}}},
-		"a redelivery after hours": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
+		"an event is delivered again after four hours": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
 			RetryDelays: []time.Duration{4 * time.Hour}}}, weak: "webhook/redelivery"},
-		"a clock that is ten minutes ahead": {fault: event(func(q *question) {
+		"the clock of the service is ten minutes ahead": {fault: event(func(q *question) {
 			body, _ := json.MarshalIndent(q.body, "", " ")
 			q.header.Set(signHeader, hotelstaystest.SignWebhook("a-webhook-secret", time.Now().Add(10*time.Minute), body))
 			q.path = "signed"
@@ -222,7 +224,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 			}}.before(c.HTTPClient.Transport)
 		}, untried: "webhook/signature"},
 		"a document of 9 MB": {sandbox: hotelstaystest.Config{VoucherSize: 9 << 20}},
-		"a host of vouchers that is down": {change: func(c *Config) {
+		"the host of vouchers is down": {change: func(c *Config) {
 			service := c.HTTPClient.Transport
 			c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
 				if req.Method == http.MethodGet {

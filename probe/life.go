@@ -1,5 +1,5 @@
-// The life of a booking, step by step: book, read, confirm, voucher, cancel, read. After all cancellations follow the
-// settlingRules.
+// The life of a booking, step by step: book, read, confirm, voucher, cancel, read. The settlingRules are tried after all
+// cancellations.
 
 package probe
 
@@ -53,7 +53,7 @@ type booked struct {
 	done     bool // for a minute, order and voucher have shown the cancellation
 }
 
-// order makes the booking that most rules use. If the service refuses it, as it may, these rules are skipped.
+// order makes the booking that most rules use. The service may refuse it. Then these rules are not tried.
 func (r *run) order() *booked {
 	return r.world.order.get(r, "a booking", func() *booked {
 		b := r.book(sending{})
@@ -80,7 +80,7 @@ func (r *run) spare() *booked {
 				how.rooms = oneRoom
 				b = r.book(how)
 			}
-			r.order() // only after an accepted booking a refusal can be due to the passport number
+			r.order() // if the service refuses this booking too, the passport number is not the reason
 		}
 		return r.made(b)
 	})
@@ -88,26 +88,26 @@ func (r *run) spare() *booked {
 
 // made requires that a Book has made an order.
 func (r *run) made(b *booked) *booked {
-	r.suffers(b.err != nil || b.Status >= http.StatusBadGateway, "Book got %s, and whether there is an order had to be found out", b)
+	r.suffers(b.err != nil || b.Status >= http.StatusBadGateway, "Book got %s, so only QueryOrders shows whether an order exists", b)
 	b.ok()
 	breaks(b.order == nil, "Book: data has no hotelOrder")
 	return b
 }
 
 // turnedDown sends a Book, and judges its answer with want. A refused Book must leave no order. An ordinary booking must have
-// succeeded before: otherwise a refusal says nothing about the change.
+// succeeded before, because otherwise a refusal may have nothing to do with the change.
 func (r *run) turnedDown(how sending, want expect) (text string) {
 	r.order()
 	b := r.book(how)
 	r.allowance.doubled = r.allowance.doubled || how.again != nil && len(b.entry.Orders) > 0
 	text = want(r, b.answer)
-	breaks(b.refusal() && len(b.entry.Orders) > 0, "Book was refused with %s, and there is an order", b.answer)
+	breaks(b.refusal() && len(b.entry.Orders) > 0, "Book was refused with %s, but an order exists", b.answer)
 	codes := r.facts.RefusalCodes[opBook]
 	if b.entry.State != EntryAbsent || !errors.As(b.cause, new(*hotelstays.OutcomeUnknownError)) || slices.Contains(codes, int(*b.Code)) {
-		return text // the client takes it for a refusal even without the fact
+		return text // no new fact: the client treats this code as a refusal already
 	}
 	all := map[operation][]int{}
-	maps.Copy(all, r.facts.RefusalCodes) // the caller's map is not changed
+	maps.Copy(all, r.facts.RefusalCodes) // the map may belong to the caller
 	all[opBook] = append(slices.Clone(codes), int(*b.Code))
 	r.facts.RefusalCodes = all
 	return text
@@ -187,8 +187,8 @@ func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 	}
 	*list = append(*list, status)
 	state := s.StateOf(status)
-	breaks(known != hotelstays.OrderStateUnknown && known != state, "ServiceFacts.StatusMeanings says that %d is %s, and it is %s",
-		status, known, state)
+	breaks(known != hotelstays.OrderStateUnknown && known != state,
+		"ServiceFacts.StatusMeanings says that status %d means %s, but it means %s", status, known, state)
 }
 
 // voucherOf requests the voucher of a booking.
@@ -216,10 +216,10 @@ func (r *run) voucher() *booked {
 		b.passed = slices.DeleteFunc(slices.Compact(seen), func(status types.OrderStatus) bool {
 			return status == b.confirmed || status <= types.OrderConfirming
 		})
-		r.lastButOne() // rules judge the answer with the voucher
+		r.lastButOne() // the last evidence of the rule is the answer with the voucher
 		log := r.log
 		r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo, "includeDocument": true})
-		_ = r.download(*b.issued.Voucher) // the judge looks at both documents
+		_ = r.download(*b.issued.Voucher) // the judge checks both documents
 		r.log = log
 		return b
 	})
@@ -266,7 +266,7 @@ func (r *run) cancelled() *booked {
 
 // ended waits until an order is cancelled. This may take as long as a confirmation.
 func (r *run) ended() *booked {
-	return r.world.ended.get(r, "what becomes of a cancellation", func() *booked {
+	return r.world.ended.get(r, "a cancelled order", func() *booked {
 		b, since, status := r.cancelled(), time.Now(), types.OrderStatus(-1)
 		b.reached = b.cancel.Status == nil
 		_, b.done = r.poll(confirming, 10*time.Second, func() bool {

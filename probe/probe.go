@@ -1,4 +1,4 @@
-// Run and Test: a whole run, and its report.
+// Run and Test try the rules, and report the results.
 
 package probe
 
@@ -51,9 +51,9 @@ type Config struct {
 	CountryCode string
 	// DestinationID is the city to search. CountryCode is then not used.
 	DestinationID string
-	// CheckIn is the first day of the searched stays. The default is 60 days from now.
+	// CheckIn is the check-in date of the searched stays. The default is 60 days from now.
 	CheckIn types.Date
-	// Share is the part of each rate limit that may be used, at most 1. The default is 0.1.
+	// Share is the part of each rate limit that the run may use, at most 1. The default is 0.1.
 	Share float64
 	// Burst lets rules exceed the rate limit of Ticket for a second.
 	Burst bool
@@ -65,7 +65,7 @@ type Config struct {
 	Facts *hotelstays.ServiceFacts
 	// Progress, if set, is called after each rule.
 	Progress func(Result)
-	// Waiting, if set, is called before each long wait, with the rule or the work that needs it, and its latest end.
+	// Waiting, if set, is called before each long wait: what names the rule or work that waits, until is the latest end.
 	Waiting func(what string, until time.Time)
 }
 
@@ -92,7 +92,7 @@ func (r *Report) Count(state State) (n int) {
 	return n
 }
 
-// slow counts the answers that took longer than five seconds.
+// slow returns the number of answers that took longer than five seconds, and the number of all answers.
 func (r *Report) slow() (slow, all int) {
 	for _, result := range r.Results {
 		for _, ex := range result.Evidence {
@@ -104,7 +104,7 @@ func (r *Report) slow() (slow, all int) {
 	return slow, all
 }
 
-// session is a whole run. It holds what its rules share.
+// session is the state that the rules of a run share.
 type session struct {
 	cfg    Config
 	client *hotelstays.Client
@@ -115,7 +115,7 @@ type session struct {
 	notes  []string
 	behind time.Duration // how far this machine's clock is behind the service's clock
 	http   *http.Client
-	// renewed is the session of a new search, for Cleanup.
+	// renewed returns the session of a new search. Cancel uses it if the session of the booking has ended.
 	renewed func() string
 	*allowance
 }
@@ -160,7 +160,7 @@ func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (lef
 		if left = s.settle(ctx); left == nil {
 			return
 		}
-		left = fmt.Errorf("bookings are left in %s, for -cleanup: %w", s.cfg.Booking.Journal, left)
+		left = fmt.Errorf("bookings in the journal %s are not cancelled; try again with -cleanup: %w", s.cfg.Booking.Journal, left)
 		if end := recover(); end != nil {
 			panic(fmt.Errorf("%v\n%w", end, left))
 		}
@@ -181,7 +181,6 @@ func (s *session) add(ctx context.Context, report *Report, result Result) {
 	}
 }
 
-// waits calls Config.Waiting.
 func (s *session) waits(what string, most time.Duration) {
 	if s.cfg.Waiting != nil {
 		s.cfg.Waiting(what, time.Now().Add(most))
@@ -230,14 +229,14 @@ func Test[T testingT[T]](t T, cfg Config) {
 func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" {
-		return nil, nil, fmt.Errorf("%w: HOTELSTAYS_BASE_URL is %q, and no URL", ErrConfig, cfg.BaseURL)
+		return nil, nil, fmt.Errorf("%w: HOTELSTAYS_BASE_URL is %q, which is not a URL with a host", ErrConfig, cfg.BaseURL)
 	}
 	if !looksLikeTest(base.Hostname()) && cfg.ConfirmHost != base.Host {
 		return nil, nil, fmt.Errorf("%w: to probe it, confirm its host: -confirm-host %s", ErrNotTestEnvironment, base.Host)
 	}
 	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return !r.selected(cfg.Only) })
 	if len(rules) == 0 {
-		return nil, nil, fmt.Errorf("%w: no rule is named %s (-list prints them)", ErrConfig, strings.Join(cfg.Only, ", "))
+		return nil, nil, fmt.Errorf("%w: no rule is named %s (-list prints the names)", ErrConfig, strings.Join(cfg.Only, ", "))
 	}
 	if cfg.Share == 0 {
 		cfg.Share = 0.1
@@ -249,7 +248,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	s := &session{cfg: cfg, masker: &masker{}}
 	s.bench = newBench(s.masker)
 	if cfg.Facts != nil {
-		s.facts = *cfg.Facts // facts that the run does not find stay
+		s.facts = *cfg.Facts // the run replaces only the facts that it finds
 	}
 	s.masker.add(cfg.Credential.AppSecret.Reveal())
 	if cfg.OAuth != nil {
@@ -287,12 +286,12 @@ func (s *session) greet(ctx context.Context) error {
 			s.notes = append(s.notes, fmt.Sprintf("this machine's clock and the service's differ by %s", off.Abs()))
 		}
 	}
-	// The client has its token from now on, so the evidence of rules does not contain its call of Ticket.
+	// This call makes the client fetch its token now. Otherwise the evidence of a rule would contain the request for it.
 	_, _ = s.client.FindOrder(ctx, unknownReference)
 	return nil
 }
 
-// looksLikeTest reports whether a host is this machine, or is named as a test environment.
+// looksLikeTest reports whether a host is this machine, or has a name such as api-test.
 func looksLikeTest(host string) bool {
 	if host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") {
 		return true

@@ -29,7 +29,7 @@ type Rule struct {
 	try func(*run)
 }
 
-// sections are the sections of the API's document, by rule or by group. The judge has the sections of its own rules.
+// sections maps a rule or a group to its section of the API's document. Package judge knows the sections of its own rules.
 var sections = map[string]string{
 	"ticket": "Ticket", "auth": "Authentication", "oauth": "Authentication", "headers": headersAre, "session": headersAre, "limits": "Limits",
 	"destinations": "Destinations", "metadata": "HotelsMetadata", "list": "HotelList", "rates": "HotelRates", "check": "CheckAvail",
@@ -71,7 +71,7 @@ func rules(needs string, lines []line) (all []Rule) {
 	return all
 }
 
-// given reports whether a Config allows what a rule needs.
+// given maps Rule.Needs to the check whether a Config allows it.
 var given = map[string]func(*Config) bool{
 	"":                     func(*Config) bool { return true },
 	"-burst":               func(c *Config) bool { return c.Burst },
@@ -88,7 +88,7 @@ func Rules() []Rule {
 	all := judged(slices.Concat(reads, patientRules, books))
 	ofReads := slices.DeleteFunc(slices.Clone(all), func(r Rule) bool { return !r.provokedByReads() })
 	others := slices.DeleteFunc(all, Rule.provokedByReads)
-	return slices.Concat(reads, ofReads, patientRules, books, others, settlingRules) // patient rules wait until sessions end
+	return slices.Concat(reads, ofReads, patientRules, books, others, settlingRules) // patientRules wait so long that shared sessions may end
 }
 
 func (r Rule) provokedByReads() bool {
@@ -96,7 +96,7 @@ func (r Rule) provokedByReads() bool {
 	return provoked[group].by != nil && r.Needs == ""
 }
 
-// judged returns the rules of the judge that have no rule of the same name here.
+// judged returns the rules of package judge whose names are not in own.
 func judged(own []Rule) (all []Rule) {
 	for _, r := range judge.Rules() {
 		if !slices.ContainsFunc(own, func(o Rule) bool { return o.Name == r.Name }) {
@@ -112,7 +112,8 @@ func judged(own []Rule) (all []Rule) {
 	return all
 }
 
-// provoked makes calls for the judge's rules of a group. Without these calls, a run of only judge's rules would send nothing.
+// provoked maps a group of the judge's rules to calls whose answers the judge reads. Without these calls, a run that selects
+// only rules of the judge would send nothing.
 var provoked = map[string]struct {
 	needs string
 	by    func(*run)
@@ -137,12 +138,12 @@ var provoked = map[string]struct {
 // blamed are the rules that break if the step before them breaks, because no other rule checks this step.
 var blamed = []string{"book/passport-largest", "voucher/form", "cancel/status", "voucher/cancelled", "webhook/delivered"}
 
-// last reports whether a rule comes after the cancellations.
+// last reports whether a rule is tried after the cancellations.
 func (r Rule) last() bool {
 	return slices.ContainsFunc(settlingRules, func(other Rule) bool { return other.Name == r.Name })
 }
 
-// selected reports whether one of the names is the name of r, of its group or of its section. Case does not count.
+// selected reports whether one of the names is the name of r, of its group or of its section, in upper or lower case.
 func (r Rule) selected(names []string) bool {
 	group, _, _ := strings.Cut(r.Name, "/")
 	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
@@ -150,7 +151,7 @@ func (r Rule) selected(names []string) bool {
 	})
 }
 
-// State is the verdict on a rule. The zero value means that the state is not set. No Result of a run has it.
+// State is the verdict on a rule. No Result of a run has the zero value.
 type State string
 
 // The states of a result.
@@ -187,14 +188,14 @@ func (u untried) Error() string { return u.why }
 // stop ends a rule with an error, like FailNow in a test.
 type stop struct{ err error }
 
-// breaks ends the rule with the state Broken.
+// breaks ends the rule with the state Broken if wrong is true.
 func breaks(wrong bool, format string, args ...any) {
 	if wrong {
 		panic(stop{fmt.Errorf(format, args...)})
 	}
 }
 
-// skip ends the rule with the state NotTried.
+// skip ends the rule with the state NotTried if unknown is true.
 func skip(unknown bool, format string, args ...any) {
 	if unknown {
 		panic(stop{untried{fmt.Sprintf(format, args...), nil}})
@@ -216,7 +217,7 @@ func attempt(part func()) (err error) {
 	return nil
 }
 
-// run is the trial of one rule.
+// run is the state of one rule while it is tried.
 type run struct {
 	*session
 	name  string
@@ -226,10 +227,10 @@ type run struct {
 	weak  string
 }
 
-// find notes what the service does where the document leaves it open.
+// find stores what the service does where the document leaves it open.
 func (r *run) find(format string, args ...any) { r.found = fmt.Sprintf(format, args...) }
 
-// suffers notes behaviour that the document allows, but that troubles clients.
+// suffers makes the result Weak if bad is true. Only the first reason is kept.
 func (r *run) suffers(bad bool, format string, args ...any) {
 	if bad && r.weak == "" {
 		r.weak = fmt.Sprintf(format, args...)
@@ -257,7 +258,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	}
 	switch {
 	case ctx.Err() != nil:
-		res.Reason = "the run ended before"
+		res.Reason = "the run ended before this rule"
 	case err != nil && !errors.As(err, &missing):
 		res.State, res.Reason = Broken, s.masker.short(err.Error())
 		if n := len(res.Evidence); n > 0 {

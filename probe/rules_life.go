@@ -31,7 +31,7 @@ func life(lines []moment) (all []Rule) {
 // bookRules are about orders that are not cancelled.
 var bookRules = life([]moment{
 	{"book/status", "a new order has status 0 or 1", (*run).order, func(r *run, b *booked) { r.find("it has status %d", b.order.Status) }},
-	{"voucher/before", "an order that is not confirmed has no voucher, and that is no error", (*run).order, func(r *run, b *booked) {
+	{"voucher/before", "before the order is confirmed, OrderVoucher succeeds without a voucher", (*run).order, func(r *run, b *booked) {
 		v := r.voucherOf(b)
 		skip(r.known(b).Status > types.OrderConfirming, "the order is confirmed already")
 		r.lastButOne()
@@ -39,21 +39,21 @@ var bookRules = life([]moment{
 		r.find("%s", v.Status)
 	}},
 	{"book/price", "how an order compares with its offer", (*run).order, (*run).compared},
-	{"book/hotel", "an order is of the hotel of its offer", (*run).order, func(_ *run, b *booked) {
+	{"book/hotel", "an order is for the hotel of its offer", (*run).order, func(_ *run, b *booked) {
 		skip(b.order.Hotel == nil || b.order.Hotel.HotelID == "", "the order names no hotel")
-		breaks(slices.Contains(b.offer.others, b.order.Hotel.HotelID), "the order is of hotel %s of the search, and not of the offer's",
+		breaks(slices.Contains(b.offer.others, b.order.Hotel.HotelID), "the order is for hotel %s, and not for the hotel of the offer",
 			b.order.Hotel.HotelID)
 	}},
 	{"book/visible", "an order is found by its reference within ten minutes; how soon", (*run).order, func(r *run, b *booked) {
 		took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { return r.current(b) != nil })
-		breaks(!found, "QueryOrders does not have it after %s", took)
+		breaks(!found, "QueryOrders does not have the order after %s", took)
 		r.find("after %s", took.Round(time.Second))
 	}},
-	{"voucher/no-reference", "with an order, too, at least one reference is required", (*run).order, func(r *run, _ *booked) {
+	{"voucher/no-reference", "OrderVoucher without a reference is refused, even if orders exist", (*run).order, func(r *run, _ *booked) {
 		r.changed(opOrderVoucher, obj{"customerReferenceNo": nil}).refused(0, 0)
 	}},
-	{"book/again", "the same Book again returns the same order", (*run).order, (*run).again},
-	{"book/other-content", "another guest under the same reference makes no second order; what it gets", (*run).order,
+	{"book/again", "the same Book, sent again, returns the same order", (*run).order, (*run).again},
+	{"book/other-content", "a Book with another guest under the same reference makes no second order; what it gets", (*run).order,
 		func(r *run, first *booked) {
 			b := r.book(sending{again: first, change: obj{"guests.lastName": "Probe other"}})
 			b.allowed()
@@ -61,13 +61,14 @@ var bookRules = life([]moment{
 			breaks(len(b.entry.Orders) > 1, "there are %d orders", len(b.entry.Orders))
 			r.find("%s", b)
 		}},
-	{"book/duplicate", "the same content under another reference gets 100001003, and msg names the booking", (*run).order, (*run).duplicate},
-	{"book/gender-forms", "each gender is taken, in any case, and as F or M", (*run).spare, func(_ *run, b *booked) {
-		breaks(b.gender != nil, "Book with genders in other forms is refused with %s, and without them is not", b.gender)
+	{"book/duplicate", "the same content under another reference gets code 100001003, and msg names the booking", (*run).order,
+		(*run).duplicate},
+	{"book/gender-forms", "each gender is accepted, in upper and lower case, and as F or M", (*run).spare, func(_ *run, b *booked) {
+		breaks(b.gender != nil, "Book is refused with %s only if genders have other forms", b.gender)
 	}},
 	{"book/passport-largest", "a passport number of 50 characters is accepted", (*run).spare, func(*run, *booked) {}},
 	{"book/rooms", "how an order of two rooms compares with its offer", (*run).spare, func(r *run, b *booked) {
-		skip(len(b.offer.rooms) < 2, "the second booking is of one room")
+		skip(len(b.offer.rooms) < 2, "the second booking has only one room")
 		r.compared(b)
 	}},
 })
@@ -82,27 +83,28 @@ func (r *run) compared(b *booked) {
 // bookRequests are changed Books and changed Cancels. Each changed Book must be refused and leave no order.
 var bookRequests = asks("-book", []request{
 	{"book/token", "Book without a token gets HTTP 401", opBook, refuses(401, 0), changes("Authorization", nil)},
-	{"book/session", "a session is needed, and has to be known", opBook, refusal, changes("Session-Id", nil, noSession)},
+	{"book/session", "Book without a known session is refused", opBook, refusal, changes("Session-Id", nil, noSession)},
 	{"book/other-session", "an offer cannot be booked in another session", opBook, refusal, changes("Session-Id", otherSession)},
-	{"book/unknown-offer", "what an offer that never was gets", opBook, refusal, changes("ratePkgId", "probe-no-offer")},
-	{"book/required", "ratePkgId, holder and guests are required, and the names of the holder", opBook, refusal, // a reference, too, but
-		// without it nobody could find the order
+	{"book/unknown-offer", "an unknown offer is refused; with which code", opBook, refusal, changes("ratePkgId", "probe-no-offer")},
+	{"book/required", "ratePkgId, guests, and a holder with both names are required", opBook, refusal,
+		// the reference is required too, but without it nobody could find the order
 		[]obj{{"ratePkgId": nil}, {"holder": nil}, {"guests": nil}, {"holder.firstName": nil}, {"holder.lastName": nil}}},
-	{"book/guest", "a guest has a room, a first and a last name", opBook, refusal,
+	{"book/guest", "roomIndex, firstName and lastName of a guest are required", opBook, refusal,
 		[]obj{{"guests.roomIndex": nil}, {"guests.firstName": nil}, {"guests.lastName": nil}}},
-	{"book/room-index", "what a guest of room 0 gets", opBook, doubted, changes("guests.roomIndex", 0)},
+	{"book/room-index", "what a Book with a guest of room 0 gets", opBook, doubted, changes("guests.roomIndex", 0)},
 	{"book/gender", "an unknown gender is refused; with which code", opBook, refusal, changes("guests.gender", "PROBE")},
 	{"book/passport-above", "a passport number of 51 characters is refused", opBook, refusal,
 		changes("guests.passportNumber", longestPassport+"1")},
-	{"book/callback", "a callbackUrl that is not public https gets code 100000400, whose msg names it", opBook, naming("callbackUrl"),
+	{"book/callback", "a callbackUrl that is not a public https URL gets code 100000400, and msg names it", opBook, naming("callbackUrl"),
 		changes("callbackUrl", "http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://[fd00::1]/",
 			"https://100.64.0.1/", "https://localhost/", "https://single/", "https://host.internal/", "https://host.local/", "no-url")},
-	{"cancel/unknown", "an order that is not there gets HTTP 404 or 400; which", opCancel, noOrder, []obj{{}}},
-	{"cancel/required", "both references are required", ofSpare, refusal, []obj{{"customerReferenceNo": nil}, {"supplierReferenceNo": nil}}},
+	{"cancel/unknown", "Cancel of an unknown order gets HTTP 404 or 400; which", opCancel, noOrder, []obj{{}}},
+	{"cancel/required", "Cancel without both references is refused", ofSpare, refusal,
+		[]obj{{"customerReferenceNo": nil}, {"supplierReferenceNo": nil}}},
 	{"cancel/mixed", "a supplierReferenceNo of another order cancels nothing", ofSpare, refusal, changes("supplierReferenceNo",
 		unknownReference, func(r *run) any { return r.order().order.SupplierReferenceNo })},
-	{"cancel/session", "a session is needed", ofSpare, refusal, changes("Session-Id", nil)},
-	{"cancel/unknown-session", "what an unknown session gets", ofSpare, gets, changes("Session-Id", noSession)},
+	{"cancel/session", "Cancel without a session is refused", ofSpare, refusal, changes("Session-Id", nil)},
+	{"cancel/unknown-session", "what Cancel with an unknown session gets", ofSpare, gets, changes("Session-Id", noSession)},
 }...)
 
 // confirmedRules are about an order that is confirmed.
@@ -111,12 +113,13 @@ var confirmedRules = life([]moment{
 		for _, status := range b.passed {
 			r.means(status, &r.facts.StatusMeanings.Pending)
 		}
-		r.find("%d; before it %v", b.confirmed, b.passed)
+		r.find("%d; earlier statuses: %v", b.confirmed, b.passed)
 		r.means(b.confirmed, &r.facts.StatusMeanings.Confirmed)
 	}},
 	{"book/again-later", "the same Book minutes later returns the same order", (*run).voucher, (*run).again},
-	{"book/duplicate-later", "the same content minutes later gets 100001003, and msg names the booking", (*run).voucher, (*run).duplicate},
-	{"voucher/host", "where the link to a document leads", (*run).voucher, func(r *run, b *booked) {
+	{"book/duplicate-later", "the same content minutes later gets code 100001003, and msg names the booking", (*run).voucher,
+		(*run).duplicate},
+	{"voucher/host", "which host the link to a document names", (*run).voucher, func(r *run, b *booked) {
 		link, err := url.Parse(b.issued.Voucher.DownloadURL)
 		breaks(err != nil, "downloadUrl is no URL")
 		r.find("%s://%s", link.Scheme, link.Host)
@@ -128,8 +131,8 @@ var confirmedRules = life([]moment{
 		resp, err := r.http.Do(req)
 		skip(err != nil, "verifyUrl cannot be reached")
 		resp.Body.Close()
-		skip(resp.StatusCode >= 500, "it gets HTTP %d", resp.StatusCode)
-		breaks(resp.StatusCode >= 400, "without a token it gets HTTP %d", resp.StatusCode)
+		skip(resp.StatusCode >= 500, "verifyUrl gets HTTP %d", resp.StatusCode)
+		breaks(resp.StatusCode >= 400, "verifyUrl without a token gets HTTP %d", resp.StatusCode)
 	}},
 	{"voucher/references", "each of the three references finds the voucher", (*run).voucher, func(r *run, b *booked) {
 		for name, value := range map[string]string{"customerReferenceNo": b.entry.reference(),
@@ -143,21 +146,22 @@ var confirmedRules = life([]moment{
 			}
 		}
 	}},
-	{"voucher/link", "a link works just as long as expiresIn says; what an expired one gets", (*run).voucher, func(r *run, b *booked) {
+	{"voucher/link", "a link expires exactly after expiresIn; what an expired link gets", (*run).voucher, func(r *run, b *booked) {
 		issued := r.voucherOf(b)
 		skip(issued.Voucher == nil, "there is no voucher any more")
 		v := *issued.Voucher
 		life, began := time.Duration(v.ExpiresIn)*time.Second, time.Now()
-		r.suffers(life > 7*24*time.Hour, "the link lives for %s", life)
-		skip(life > r.cfg.Patience || life > longestLink, "the link lives for %s, and -patience is %s, at most %s", life, r.cfg.Patience,
-			longestLink)
+		r.suffers(life > 7*24*time.Hour, "the link is valid for %s", life)
+		skip(life > min(r.cfg.Patience, longestLink), "the link is valid for %s, and the run waits at most %s (-patience, at most %s)", life,
+			min(r.cfg.Patience, longestLink), longestLink)
 		r.wait(life - 5*time.Second)
 		err := r.download(v)
-		breaks(errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%s after its voucher the link is refused: %v", time.Since(began), err)
+		breaks(errors.Is(err, hotelstays.ErrVoucherLinkExpired), "the link is refused %s after OrderVoucher returned it: %v",
+			time.Since(began), err)
 		skip(err != nil, "%v", err)
 		r.wait(time.Until(began.Add(life + 5*time.Second)))
 		err = r.download(v)
-		breaks(err == nil, "%s after its voucher the link works", time.Since(began))
+		breaks(err == nil, "the link still works %s after OrderVoucher returned it", time.Since(began))
 		skip(!errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%v", err)
 		r.find("%v", err)
 	}},
@@ -165,7 +169,7 @@ var confirmedRules = life([]moment{
 
 // cancelRules are about a cancelled order, and about a new booking of the same stay.
 var cancelRules = slices.Concat(life([]moment{
-	{"cancel/fee", "how the fee compares with the one that the offer announced", (*run).cancelled, func(r *run, b *booked) {
+	{"cancel/fee", "how the cancellation fee compares with the fee that the offer announced", (*run).cancelled, func(r *run, b *booked) {
 		is := b.cancel.ServiceFee
 		skip(b.feeErr != nil, "%v", b.feeErr)
 		skip(is == nil, "there is no serviceFee")
@@ -174,18 +178,18 @@ var cancelRules = slices.Concat(life([]moment{
 		r.suffers(err != nil || more > 0 || fee.IsNegative(), "serviceFee is %s, and the offer announced %s", is, b.fee)
 		r.find("serviceFee is %s, and the offer announced %s", is, b.fee)
 	}},
-	{"cancel/status", "the order gets the status that Cancel announced, and loses the one before", (*run).ended, func(_ *run, b *booked) {
-		skip(b.cancel.Status == nil, "Cancel announced none")
+	{"cancel/status", "a cancelled order has the status that Cancel announced, not its earlier one", (*run).ended, func(_ *run, b *booked) {
+		skip(b.cancel.Status == nil, "Cancel announced no status")
 		breaks(!b.reached, "Cancel announced status %d, and the order has %d", *b.cancel.Status, b.last.Status)
-		breaks(b.last.Status == b.was, "the order has status %d, as before", b.last.Status)
+		breaks(b.last.Status == b.was, "the order still has status %d", b.last.Status)
 	}},
 	{"order/cancelled", "which status means cancelled", (*run).ended, func(r *run, b *booked) {
-		skip(!b.done || b.last.Status <= types.OrderConfirming, "the order has status %d, before %d, and its voucher is %s", b.last.Status, b.was,
-			b.document)
+		skip(!b.done || b.last.Status <= types.OrderConfirming, "the order has status %d (before Cancel: %d), and its voucher is %s",
+			b.last.Status, b.was, b.document)
 		r.find("%d", b.last.Status)
 		r.means(b.last.Status, &r.facts.StatusMeanings.Cancelled)
 	}},
-	{"cancel/twice", "a second Cancel that is refused gets HTTP 400 and its cause; what it gets", (*run).ended, func(r *run, b *booked) {
+	{"cancel/twice", "a second Cancel, if refused, gets HTTP 400 and a msg; what it gets", (*run).ended, func(r *run, b *booked) {
 		a := r.do(r.cancelling(b))
 		if a.came(); !a.succeeded() {
 			a.refused(http.StatusBadRequest, 0)
@@ -197,24 +201,24 @@ var cancelRules = slices.Concat(life([]moment{
 		is := r.voucherOf(b).Status
 		breaks(is != types.VoucherCancelled, "expected CANCELLED, got %s", is)
 	}},
-	{"book/again-cancelled", "the same Book after its cancellation returns the same order", (*run).ended, (*run).again},
-	{"book/duplicate-cancelled", "after a cancellation the same content is accepted under another reference", (*run).ended,
+	{"book/again-cancelled", "after the cancellation, the same Book returns the same order", (*run).ended, (*run).again},
+	{"book/duplicate-cancelled", "after the cancellation, the same content is accepted under another reference", (*run).ended,
 		func(r *run, _ *booked) {
 			skip(r.allowance.doubled, "another order has the same content")
 			r.duplicated(obj{"callbackUrl": nil}, func(_ *run, a *answer) string {
-				breaks(a.refusal() && *a.Code == types.CodeDuplicateBooking, "it is refused with %s, though its booking is cancelled", a)
+				breaks(a.refusal() && *a.Code == types.CodeDuplicateBooking, "Book is refused with %s, although the booking is cancelled", a)
 				skip(!a.succeeded(), "Book got %s", a)
 				return ""
 			})
 		}},
 }), asks("-book", []request{
-	{"cancel/refund", "what a cancelled order says of refund and time", ofEnded, shows(func(a *answer) string {
+	{"cancel/refund", "which refund and which time of cancellation a cancelled order has", ofEnded, shows(func(a *answer) string {
 		return fmt.Sprintf("refundedPrice %s of netRate %s, cancelTime %s, %d refundInfo", encoded(a.first("orders.refundedPrice")),
 			encoded(a.first("orders.netRate")), encoded(a.first("orders.cancelTime")), len(a.at("orders.rooms.refundInfo")))
 	}), []obj{{}}},
-	{"order/guests", "which members guests of an order have", ofEnded, has("orders.rooms.guests"), []obj{{}}},
-	{"order/refunds", "which members refundInfo of an order has", ofEnded, has("orders.rooms.refundInfo"), []obj{{}}},
-}...), asks("-callback", request{"webhook/oauth", "an access token registers no callbackUrl", opBook, refusal,
+	{"order/guests", "which members the guests of an order have", ofEnded, has("orders.rooms.guests"), []obj{{}}},
+	{"order/refunds", "which members the refundInfo of an order has", ofEnded, has("orders.rooms.refundInfo"), []obj{{}}},
+}...), asks("-callback", request{"webhook/oauth", "a Book with an access token and a callbackUrl is refused", opBook, refusal,
 	changes("token", func(r *run) any {
 		skip(r.cfg.OAuth == nil, "needs HOTELSTAYS_CLIENT_ID")
 		return r.withScopes(scopes...)
@@ -242,7 +246,7 @@ var filterRules = func() (all []Rule) {
 		{"order/status-list", "statusList", (*run).order, func(r *run, b *booked) any { return r.known(b).Status }},
 		{"order/cancel-time", "cancelledTimeWindow", (*run).ended, func(_ *run, b *booked) any { return b.cancelAt }},
 	} {
-		all = append(all, newRule(f.name, f.member+" finds the orders inside it, and no others", "-book", f.try))
+		all = append(all, newRule(f.name, f.member+" finds the orders that match it, and no others", "-book", f.try))
 	}
 	return all
 }()
@@ -267,10 +271,10 @@ func windows(start, end time.Time) (all []any) {
 // longAgo is a time before every order.
 var longAgo = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// unfit are windows that cannot contain an order.
+// unfit are windows without orders, in every form.
 var unfit = windows(longAgo, longAgo)
 
-// inAndOut returns filter values that match an order, and values that do not, in every allowed form.
+// inAndOut returns filter values that match an order, and filter values that do not match it, in every form.
 func inAndOut(is any) (in []any, out [][]any) {
 	switch is := is.(type) {
 	case string:
@@ -309,24 +313,24 @@ func (f filter) try(r *run) {
 			ignored = out[i][0]
 		}
 		if there || !taken {
-			continue // of this form
+			continue // with the next form
 		}
 		r.find("accepted: %v", out[i][0])
 		for _, other := range out[i][1:] {
 			there, _ = finds(obj{f.member: other})
-			breaks(there, "%s %v returns an order outside it", f.member, other)
+			breaks(there, "%s %v returns an order that does not match it", f.member, other)
 		}
 		reference := []string{b.entry.reference()}
 		if in[i] != nil {
 			there, taken = finds(obj{"customerReferenceNos": reference, f.member: in[i]})
-			breaks(taken && !there, "%s %v leaves out an order inside it", f.member, in[i])
+			breaks(taken && !there, "%s %v leaves out an order that matches it", f.member, in[i])
 		}
 		if f.member != "customerReferenceNos" {
 			there, _ = finds(obj{"customerReferenceNos": reference, f.member: out[i][0]})
-			r.suffers(there, "beside customerReferenceNos an order comes that is outside %s", f.member)
+			r.suffers(there, "together with customerReferenceNos, an order comes that does not match %s", f.member)
 		}
 		return
 	}
-	skip(ignored == nil, "the service accepts no form of %s that is tried", f.member)
-	breaks(true, "%s %v returns an order outside it", f.member, ignored)
+	skip(ignored == nil, "the service accepts no tried form of %s", f.member)
+	breaks(true, "%s %v returns an order that does not match it", f.member, ignored)
 }

@@ -59,7 +59,7 @@ func TestOpenPointsAreFound(t *testing.T) {
 			"list/boards":          "AI: All inclusive, BB: Bed and breakfast, HB: Half board, LU: Lunch, RO: Room only, TI: Plan TI",
 			"rates/hotel-id":       "its own id is accepted: true",
 			"rates/rooms":          "HTTP 400 with code 100000400",
-			"rates/room-fees":      "of two rooms, 1 fees are the price of one, 1 that of both",
+			"rates/room-fees":      "1 fees are the price of one room, 1 fees the price of both rooms",
 			"check/id":             "it keeps its id: true",
 			"check/exchange":       `exchangeRateSnapshot: {"date":"2000-01-01","usd":{"eur":0.920000}}`,
 			"headers/market":       "HTTP 200 with code 0",
@@ -110,7 +110,7 @@ func TestOpenPointsAreFound(t *testing.T) {
 			"orders/unfiltered": "members: hasMore orders; 2 orders; the oldest first: false, the newest first: true"}},
 		"fees of one room": {fault: fault{opHotelRates, nil, sets("rooms.rates.cancelFees", func(offer obj) any {
 			return []any{obj{"until": "2000-01-01T00:00:00Z", "fee": offer["rate"].(obj)["netRate"]}}
-		}), ""}, found: map[string]string{"rates/room-fees": "of two rooms, 2 fees are the price of one, 0 that of both"}},
+		}), ""}, found: map[string]string{"rates/room-fees": "2 fees are the price of one room, 0 fees the price of both rooms"}},
 	} {
 		report, err := probed(t, test.sandbox, test.fault, only(slices.Collect(maps.Keys(test.found))...))
 		require.NoError(t, err)

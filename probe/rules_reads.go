@@ -28,19 +28,19 @@ var readRequests = asks("", []request{
 	{"auth/ticket-token", "what Ticket with a wrong Authorization header gets", opTicket, gets, changes("Authorization", "Bearer "+nobody)},
 	{"headers/test-flags", "an unknown test flag is ignored", opHotelList, accepted, changes("Test", "probe=1")},
 	{"headers/currency", "Currency names the currency of the rates", opHotelRates, accepted, changes("Currency", "EUR", "USD")},
-	{"headers/market", "what a call without a Market gets, if there is one", opDestinations, sent("Market"), changes("Market", nil)},
-	{"headers/user-ref", "what a call without a User-Ref gets, if there is one", opDestinations, sent("User-Ref"), changes("User-Ref", nil)},
+	{"headers/market", "what a call without the header Market gets", opDestinations, sent("Market"), changes("Market", nil)},
+	{"headers/user-ref", "what a call without the header User-Ref gets", opDestinations, sent("User-Ref"), changes("User-Ref", nil)},
 	{"headers/timestamp", "what a Client-Request-Timestamp in seconds gets", opQueryOrders, gets,
 		changes("Client-Request-Timestamp", func(*run) any { return fmt.Sprint(time.Now().Unix()) })},
 	{"headers/milliseconds", "what a Client-Request-Timestamp in milliseconds gets", opQueryOrders, gets,
 		changes("Client-Request-Timestamp", func(*run) any { return fmt.Sprint(time.Now().UnixMilli()) })},
 	{"headers/timeout", "what a Timeout-Milliseconds of 1, of 0 and of a day gets", opHotelList, gets,
 		changes("Timeout-Milliseconds", "1", "0", "86400000")},
-	{"headers/gzip", "whether a search that accepts gzip is answered in gzip", opHotelList, func(_ *run, a *answer) string {
+	{"headers/gzip", "whether the answer to HotelList is compressed with gzip", opHotelList, func(_ *run, a *answer) string {
 		a.came()
 		return fmt.Sprintf("it is: %t", a.raw.gzip)
 	}, []obj{{}}},
-	{"headers/server-cost", "Server-Cost-Milliseconds is a number from 0 on; whether it fits the time of the call", opQueryOrders,
+	{"headers/server-cost", "Server-Cost-Milliseconds is a number of 0 or more; whether the call took that long", opQueryOrders,
 		func(_ *run, a *answer) string {
 			a.came()
 			return fmt.Sprintf("it fits: %t", a.number("Server-Cost-Milliseconds") <= a.Took+2)
@@ -51,26 +51,27 @@ var readRequests = asks("", []request{
 	{"destinations/top", "what types of destinations an empty request returns", opDestinations, shows(func(a *answer) string {
 		return fmt.Sprintf("%s; types: %v", a, slices.Compact(texts("destinations.type")(a)))
 	}), changes("countryCode", nil)},
-	{"destinations/empty", "what an empty list looks like", opDestinations, lists("destinations"),
+	{"destinations/empty", "what an empty list of destinations looks like", opDestinations, lists("destinations"),
 		[]obj{{"countryCode": nil, "parentDestinationId": nowhere}}},
-	{"metadata/empty", "what an empty list looks like", opHotelsMetadata, lists("hotelsMetadata"), changes("destinationId", nowhere)},
+	{"metadata/empty", "what an empty list of hotels looks like", opHotelsMetadata, lists("hotelsMetadata"),
+		changes("destinationId", nowhere)},
 	{"metadata/members", "which members a page has, such as a cursor", opHotelsMetadata, has("page"), []obj{{}}},
 	{"metadata/destination", "destinationId is required", opHotelsMetadata, refusal, changes("destinationId", nil)},
-	{"metadata/default-size", "whether a page without pageSize is full, with 20 hotels", opHotelsMetadata, fills(20), []obj{{}}},
+	{"metadata/default-size", "whether a page without pageSize has 20 hotels", opHotelsMetadata, fills(20), []obj{{}}},
 	{"metadata/size-largest", "a pageSize of 100 is accepted", opHotelsMetadata, fills(100), changes("page", obj{"pageSize": 100})},
 	{"metadata/size-above", "a pageSize of 101 is refused with code 100000400", opHotelsMetadata, badParam,
 		changes("page", obj{"pageSize": 101})},
 	{"list/selector", "a search without destination and hotels is refused", opHotelList, refusal, changes("destinationId", nil)},
 	{"list/rooms", "at least one room is required", opHotelList, refusal, changes("roomOccupancies", nil, []obj{})},
 	{"list/page-num", "a pageNum below 1 is refused", opHotelList, refusal, changes("pageNum", 0, -1)},
-	{"list/country-code", "a countryCode of no country is refused", opHotelList, refusal, changes("countryCode", "ZZ1")},
+	{"list/country-code", "an invalid countryCode is refused", opHotelList, refusal, changes("countryCode", "ZZ1")},
 	{"list/dates-required", "what a search without checkIn and checkOut gets", opHotelList, gets, []obj{{"checkIn": nil, "checkOut": nil}}},
-	{"list/default-size", "whether a page without pageSize is full, with 50 hotels", opHotelList, fills(50), changes("pageSize", nil)},
+	{"list/default-size", "whether a page without pageSize has 50 hotels", opHotelList, fills(50), changes("pageSize", nil)},
 	{"list/size-largest", "a pageSize of 200 is accepted", opHotelList, fills(200), changes("pageSize", 200)},
 	{"list/size-above", "a pageSize of 201 is refused with code 100000400", opHotelList, badParam, changes("pageSize", 201)},
 	{"list/ids-above", "1001 hotelIds are refused with code 100000400", opHotelList, badParam,
 		[]obj{{"destinationId": nil, "hotelIds": foreign(1001)}}},
-	{"list/foreign-ids", "ids of another platform are a success with an empty list and total 0", opHotelList, func(_ *run, a *answer) string {
+	{"list/foreign-ids", "a search for unknown hotelIds succeeds with an empty list and total 0", opHotelList, func(_ *run, a *answer) string {
 		a.ok()
 		n, total := len(a.at("list")), a.total()
 		breaks(n > 0 || total != 0 || a.more(), "the list has %d hotels, total %d, hasMore %t", n, total, a.more())
@@ -83,44 +84,47 @@ var readRequests = asks("", []request{
 	{"list/sort-values", "which other values of sortBy are accepted", opHotelList, taken,
 		changes("sortBy", "distance-asc", "rating-asc", "name-asc", "probe-none")},
 	{"list/decimals", "how many decimals amounts have, by currency", opHotelList, shows(decimals), changes("Currency", "EUR", "JPY", "KWD")},
-	{"list/deadlines", "which form refundableUntil and deadlines have (each digit is a 9)", opHotelList,
+	{"list/deadlines", "which form refundableUntil and the deadlines of fees have (9 stands for each digit)", opHotelList,
 		forms("list.rooms.rates.refundableUntil", "list.rooms.rates.cancelFees.until"), changes("pageSize", 10)},
-	{"list/boards", "what the codes of meal plans stand for", opHotelList, shows(boards), changes("pageSize", 10)},
-	{"offer/total", "the total of equal rooms is the rate of one for each", opHotelRates, accepted, []obj{{}, {"roomOccupancies": twoRooms}}},
+	{"list/boards", "which names the codes of boards have", opHotelList, shows(boards), changes("pageSize", 10)},
+	{"offer/total", "the total of equal rooms is the price of one room times their number", opHotelRates, accepted,
+		[]obj{{}, {"roomOccupancies": twoRooms}}},
 	{"rates/required", "hotelId is required", opHotelRates, refusal, changes("hotelId", nil)},
-	{"rates/session", "a session is needed", opHotelRates, refusal, changes("Session-Id", nil)},
-	{"rates/unknown-session", "what an unknown session gets", opHotelRates, gets, changes("Session-Id", noSession)},
+	{"rates/session", "HotelRates without a session is refused", opHotelRates, refusal, changes("Session-Id", nil)},
+	{"rates/unknown-session", "what HotelRates with an unknown session gets", opHotelRates, gets, changes("Session-Id", noSession)},
 	{"rates/rooms", "what HotelRates without a room gets", opHotelRates, gets, changes("roomOccupancies", nil)},
-	{"rates/empty", "what an empty list looks like", opHotelRates, lists("rooms"), changes("hotelId", foreign(1)[0])},
-	{"rates/room-fees", "whether a cancellation fee is of one room or of all", opHotelRates, roomFees,
+	{"rates/empty", "what an empty list of rooms looks like", opHotelRates, lists("rooms"), changes("hotelId", foreign(1)[0])},
+	{"rates/room-fees", "whether a cancellation fee is for one room or for all rooms", opHotelRates, roomFees,
 		changes("roomOccupancies", twoRooms)},
 	{"check/required", "ratePkgId is required", opCheckAvail, refusal, changes("ratePkgId", nil)},
-	{"check/session", "a session is needed, and has to be known", opCheckAvail, noOffer, changes("Session-Id", nil, noSession)},
-	{"check/other-session", "an offer is resolvable in its own session alone", opCheckAvail, noOffer, changes("Session-Id", otherSession)},
-	{"check/rooms", "what a check of an offer of two rooms gets", opCheckAvail, gets, changes("ratePkgId", offerOfTwoRooms)},
+	{"check/session", "CheckAvail without a known session has no offer", opCheckAvail, noOffer, changes("Session-Id", nil, noSession)},
+	{"check/other-session", "an offer can be checked only in its own session", opCheckAvail, noOffer, changes("Session-Id", otherSession)},
+	{"check/rooms", "what CheckAvail for an offer of two rooms gets", opCheckAvail, gets, changes("ratePkgId", offerOfTwoRooms)},
 	{"voucher/unknown", "a reference without an order gets HTTP 404 and code 100000404", opOrderVoucher, refuses(404, types.CodeNotFound),
 		[]obj{{}, {"customerReferenceNo": nil, "platformReferenceNo": unknownReference}}},
 	{"voucher/reference", "at least one reference is required", opOrderVoucher, refusal, changes("customerReferenceNo", nil)},
 	{"orders/windows", "which forms of window bounds are accepted", opQueryOrders, taken, changes("bookingTimeWindow", unfit...)},
-	{"orders/status-list", "what statusList holds", opQueryOrders, taken, changes("statusList", []any{1}, []any{"1"}, []any{"CONFIRMED"})},
-	{"orders/unfiltered", "what a request without a filter gets; how orders are paged and in what order", opQueryOrders,
+	{"orders/status-list", "which forms of statusList are accepted", opQueryOrders, taken,
+		changes("statusList", []any{1}, []any{"1"}, []any{"CONFIRMED"})},
+	{"orders/unfiltered", "what a request without a filter gets; how orders are paged and sorted", opQueryOrders,
 		shows(unfiltered), changes("customerReferenceNos", nil)},
 	{"static/members", "which members HotelStaticDetail has", opHotelStaticDetail, has("hotel"), []obj{{}}},
 }...)
 
 var twinRules = same([]twins{
-	{"destinations/country-first", "with a countryCode parentDestinationId is disregarded", opDestinations, texts("destinations.id"),
+	{"destinations/country-first", "parentDestinationId is ignored if countryCode is set", opDestinations, texts("destinations.id"),
 		[]obj{{}, {"parentDestinationId": firstPlace}}},
-	{"destinations/defaults", "the defaults are standard, without empty cities, from 1 hotel on", opDestinations, texts("destinations.id"),
-		[]obj{{"countryCode": nil, "parentDestinationId": firstPlace}, {"countryCode": nil, "parentDestinationId": firstPlace,
-			"include": "standard", "filterEmptyCities": true, "minHotelCount": 1}}},
+	{"destinations/defaults", "the defaults are include standard, filterEmptyCities true and minHotelCount 1", opDestinations,
+		texts("destinations.id"), []obj{{"countryCode": nil, "parentDestinationId": firstPlace},
+			{"countryCode": nil, "parentDestinationId": firstPlace, "include": "standard", "filterEmptyCities": true, "minHotelCount": 1}}},
 	{"metadata/page-below-1", "a pageNum below 1 is page 1", opHotelsMetadata, hotelIDs,
 		changes("page", obj{"pageNum": 1}, obj{"pageNum": 0}, obj{"pageNum": -1})},
-	{"metadata/first-page", "whether the catalogue without a pageNum is page 1", opHotelsMetadata, hotelIDs,
+	{"metadata/first-page", "whether a page of the catalogue without pageNum is page 1", opHotelsMetadata, hotelIDs,
 		changes("page", obj{"pageSize": 2, "pageNum": 1}, obj{"pageSize": 2})},
-	{"list/first-page", "whether a search without a pageNum is page 1", opHotelList, hotelIDs, changes("pageNum", 1, nil)},
+	{"list/first-page", "whether a page of a search without pageNum is page 1", opHotelList, hotelIDs, changes("pageNum", 1, nil)},
 	{"list/country", "countryCode does not change prices", opHotelList, prices, changes("countryCode", nil, "US", "FR")},
-	{"list/uncapped", "maxRatesPerHotel is 0 by default, and 0 has no limit", opHotelList, prices, changes("maxRatesPerHotel", nil, 0, 1000)},
+	{"list/uncapped", "maxRatesPerHotel is 0 by default, and 0 means no limit", opHotelList, prices,
+		changes("maxRatesPerHotel", nil, 0, 1000)},
 }...)
 
 var prices = texts("list.rooms.rates.totalRate.netRate")
@@ -208,7 +212,7 @@ func decimals(a *answer) string {
 	return fmt.Sprintf("%d decimals", most)
 }
 
-// roomFees compares the fees of offers of two rooms with the prices of one and of both.
+// roomFees compares the fees of offers of two rooms with the price of one room and of both.
 func roomFees(_ *run, a *answer) string {
 	one, all := 0, 0
 	for _, rate := range ratesIn(read[hotelstays.HotelRatesResponse](a).Rooms) {
@@ -221,7 +225,7 @@ func roomFees(_ *run, a *answer) string {
 		}
 	}
 	skip(one+all == 0, "no fee is a whole price")
-	return fmt.Sprintf("of two rooms, %d fees are the price of one, %d that of both", one, all)
+	return fmt.Sprintf("%d fees are the price of one room, %d fees the price of both rooms", one, all)
 }
 
 func unfiltered(a *answer) string {
@@ -239,7 +243,7 @@ func unfiltered(a *answer) string {
 type walk struct {
 	name, promise string
 	op            operation
-	size, other   int // page sizes: one walk for each size; 0: no walk
+	size, other   int // page sizes: all pages are read once with each size, unless it is 0
 	by            string
 }
 
@@ -248,12 +252,12 @@ const longest = 12
 
 var walks = func() (all []Rule) {
 	for _, w := range []walk{
-		{"metadata/pages", "pages do not repeat each other, hasMore says whether one follows, and pages of another size have the same hotels",
+		{"metadata/pages", "pages do not repeat hotels, hasMore says whether a page follows, and pages of another size have the same hotels",
 			opHotelsMetadata, 7, 20, ""},
-		{"list/pages", "pages do not repeat each other, and hasMore says whether one follows", opHotelList, 7, 20, ""},
-		{"list/price-asc", "the cheapest hotel comes first, on all pages", opHotelList, 20, 0, "price-asc"},
-		{"list/price-desc", "the cheapest hotel comes last, on all pages", opHotelList, 20, 0, "price-desc"},
-		{"list/rating-desc", "the best rating comes first, on all pages", opHotelList, 20, 0, "rating-desc"},
+		{"list/pages", "pages do not repeat hotels, and hasMore says whether a page follows", opHotelList, 7, 20, ""},
+		{"list/price-asc", "with price-asc the cheapest hotel comes first, across all pages", opHotelList, 20, 0, "price-asc"},
+		{"list/price-desc", "with price-desc the cheapest hotel comes last, across all pages", opHotelList, 20, 0, "price-desc"},
+		{"list/rating-desc", "with rating-desc the best rating comes first, across all pages", opHotelList, 20, 0, "rating-desc"},
 	} {
 		all = append(all, newRule(w.name, w.promise, "", w.try))
 	}
@@ -268,10 +272,10 @@ func (w walk) try(r *run) {
 	other, same := w.pages(r, w.other)
 	if slices.Sort(one); whole && same {
 		slices.Sort(other)
-		breaks(w.op == opHotelsMetadata && !slices.Equal(one, other), "pages of %d have %d hotels, and pages of %d have %d, or others", w.size,
-			len(one), w.other, len(other))
+		breaks(w.op == opHotelsMetadata && !slices.Equal(one, other),
+			"pages of size %d have %d hotels, and pages of size %d have %d, or other hotels", w.size, len(one), w.other, len(other))
 	}
-	skip(len(one) <= w.size, "there is one page")
+	skip(len(one) <= w.size, "there is only one page")
 }
 
 // pages returns the hotels of all pages of a size. whole is true if all pages but the last were full.
@@ -285,14 +289,14 @@ func (w walk) pages(r *run, size int) (all []string, whole bool) {
 			breaks(before[id] > 0 && w.by == "" && id != "", "page %d repeats hotel %s of page %d", num, id, before[id])
 			before[id] = num
 		}
-		r.suffers(w.by == "" && num > 1 && len(hotels) == 0, "hasMore of page %d is set, and page %d is empty", num-1, num)
+		r.suffers(w.by == "" && num > 1 && len(hotels) == 0, "page %d says that a page follows, but page %d is empty", num-1, num)
 		all = append(all, hotels...)
 		r.find("totals: %t; the pages share a session: %t", total != 0, shared)
 		r.log = r.log[max(0, len(r.log)-4):] // keep only the last answers as evidence
 		if !a.more() {
 			n := len(hotelIDs(w.page(r, size, num+1, session)))
-			breaks(n > 0, "hasMore of page %d is not set, and page %d has %d hotels", num, num+1, n)
-			breaks(full && w.by == "" && total > len(all), "total is %d, and all pages together have %d hotels", total, len(all))
+			breaks(n > 0, "page %d says that no page follows, but page %d has %d hotels", num, num+1, n)
+			breaks(full && w.by == "" && total > len(all), "total is %d, but all pages together have %d hotels", total, len(all))
 			return all, full
 		}
 		full = full && len(hotels) == size

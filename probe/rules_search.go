@@ -65,7 +65,8 @@ func (r *run) cheapest(capped int) (compared bool) {
 	for hotel, all := range before {
 		if slices.Equal(all, after[hotel]) && len(all) > capped && some[hotel] != nil {
 			compared = true
-			breaks(!slices.Equal(some[hotel], all[:capped]), "of the offers for %v of hotel %s come those for %v", all, hotel, some[hotel])
+			breaks(!slices.Equal(some[hotel], all[:capped]), "hotel %s has offers for %v, and maxRatesPerHotel %d returns the offers for %v",
+				hotel, all, capped, some[hotel])
 		}
 	}
 	return compared
@@ -74,7 +75,7 @@ func (r *run) cheapest(capped int) (compared bool) {
 var searchRules = rules("", []line{
 	{"destinations/min-hotels", "minHotelCount leaves out cities with fewer hotels, and no others", func(r *run) {
 		asked, at := maps.Clone(r.city().asked), r.city()
-		skip(asked == nil || at.Type != types.DestinationCity, "needs a city that was found (no -destination)")
+		skip(asked == nil || at.Type != types.DestinationCity, "needs a city that the run found itself (without -destination)")
 		const none = 100_000_000
 		n := none
 		if at.Extra != nil && at.Extra.HotelCount != nil {
@@ -85,9 +86,9 @@ var searchRules = rules("", []line{
 			return slices.ContainsFunc(r.places(asked), func(place types.Destination) bool { return place.ID == at.ID })
 		}
 		breaks(n < none && !has(n), "a city with %d hotels is left out by minHotelCount %d", n, n)
-		breaks(has(n+1), "a city with %d hotels comes with minHotelCount %d", n, n+1)
+		breaks(has(n+1), "a city with %d hotels is returned for minHotelCount %d", n, n+1)
 	}},
-	{"list/ids-limit", "hotelIds takes 1000 ids, or 200 with a visibility band", func(r *run) {
+	{"list/ids-limit", "hotelIds accepts 1000 ids, or 200 with a visibility band", func(r *run) {
 		at := r.byID(foreign(1000)...)
 		if at.allowed(); at.succeeded() {
 			r.find("1000 ids, no visibility band")
@@ -97,37 +98,37 @@ var searchRules = rules("", []line{
 		r.byID(foreign(201)...).refused(0, types.CodeParam)
 		r.find("200 ids, a visibility band")
 	}},
-	{"list/by-id", "id and platformHotelId are accepted back", func(r *run) {
+	{"list/by-id", "HotelList finds a hotel by the id and by the platformHotelId that it returned", func(r *run) {
 		h, empty := r.search().List[0], ""
 		known := slices.DeleteFunc([]string{h.ID, h.PlatformHotelID}, func(id string) bool { return id == "" })
 		for i, id := range known {
 			list := r.hits(id)
 			breaks(len(list) > 1 || len(list) == 1 && hotelID(list[0]) != hotelID(h) && list[0].ID != h.ID,
 				"a search for the id %s finds %v", id, ids(list, hotelID))
-			skip(len(list) == 0 && len(known) == 1, "the hotel is sold out by now")
-			breaks(i == 1 && (len(list) == 0) != (empty != ""), "a search for the id %s finds the hotel, and for %s none", h.ID, h.PlatformHotelID)
+			skip(len(list) == 0 && len(known) == 1, "the hotel is no longer available")
+			breaks(i == 1 && (len(list) == 0) != (empty != ""), "only one of the ids %s and %s finds the hotel", h.ID, h.PlatformHotelID)
 			if len(list) == 0 {
 				empty = id
 			}
 		}
-		skip(empty != "", "the hotel is sold out by now")
+		skip(empty != "", "the hotel is no longer available")
 	}},
-	{"list/each-id", "each of hotelIds is searched; whether they count beside a destination", func(r *run) {
+	{"list/each-id", "HotelList searches each of the hotelIds; whether they also limit a search by destination", func(r *run) {
 		all := r.search().List
-		skip(len(all) < 2, "the search has one hotel")
+		skip(len(all) < 2, "the search has only one hotel")
 		one, two := hotelID(all[0]), hotelID(all[1])
 		finds := func(known ...string) bool { return slices.Contains(ids(r.hits(known...), hotelID), two) }
-		breaks(!finds(one, two) && finds(two), "a search for %s finds it, and a search for %s and %s does not", two, one, two)
+		breaks(!finds(one, two) && finds(two), "a search for hotel %s finds it, but a search for hotels %s and %s does not", two, one, two)
 		beside := r.listed(obj{"hotelIds": []string{one}})
-		r.suffers(len(beside) > 1, "beside a destination hotelIds are ignored: a search for %s finds %d hotels", one, len(beside))
-		r.find("beside a destination they count: %t", len(beside) < 2)
+		r.suffers(len(beside) > 1, "hotelIds are ignored together with a destination: a search for hotel %s finds %d hotels", one, len(beside))
+		r.find("they do: %t", len(beside) < 2)
 	}},
-	{"list/by-name", "destinationName resolves to cities of that name", func(r *run) {
+	{"list/by-name", "destinationName finds the hotels of cities with that name", func(r *run) {
 		at := r.city()
 		name := at.Name.String()
-		skip(name == "" || at.Type != types.DestinationCity, "there is no city with a name")
+		skip(name == "" || at.Type != types.DestinationCity, "the run has no city with a name")
 		list := r.listed(obj{"destinationId": nil, "destinationName": name, "maxRatesPerHotel": 1})
-		breaks(len(list) == 0, "the name of a city with hotels finds none")
+		breaks(len(list) == 0, "the name of a city with hotels finds no hotels")
 		if at.asked == nil {
 			return
 		}
@@ -138,9 +139,9 @@ var searchRules = rules("", []line{
 	}},
 	{"list/cheapest", "maxRatesPerHotel keeps the cheapest rates", func(r *run) {
 		one, two := r.cheapest(1), r.cheapest(2)
-		skip(!one && !two, "no hotel has more offers, and the same twice")
+		skip(!one && !two, "no hotel has enough offers that stay the same")
 	}},
-	{"rates/all", "HotelRates has the full set of packages, as counts as HotelList at least", func(r *run) {
+	{"rates/all", "HotelRates returns all offers of a hotel, at least as many as HotelList", func(r *run) {
 		counts := func() (listed, rated int, id string) {
 			r.anew()
 			at := r.offer()
@@ -153,10 +154,10 @@ var searchRules = rules("", []line{
 		}
 		if listed, rated, id := counts(); listed > rated {
 			listed, rated, again := counts()
-			breaks(id == again && listed > rated, "hotel %s has %d packages in HotelList, and %d in HotelRates", id, listed, rated)
+			breaks(id == again && listed > rated, "hotel %s has %d offers in HotelList, but %d in HotelRates", id, listed, rated)
 		}
 	}},
-	{"rates/hotel-id", "platformHotelId is accepted by HotelRates; whether a hotel's own id is", func(r *run) {
+	{"rates/hotel-id", "HotelRates accepts the platformHotelId; whether it accepts a hotel's own id", func(r *run) {
 		found := r.search()
 		at := slices.IndexFunc(found.List, func(h types.Hotel) bool { return h.ID != "" && h.ID != hotelID(h) && len(h.Rooms) > 0 })
 		skip(at < 0, "no hotel has two ids")
@@ -167,28 +168,28 @@ var searchRules = rules("", []line{
 		}
 		h := found.List[at]
 		own := has(h.ID)
-		breaks(!has(hotelID(h)) && own, "HotelRates has rooms for the id %s, and none for %s", h.ID, hotelID(h))
+		breaks(!has(hotelID(h)) && own, "HotelRates has rooms for the id %s, but no rooms for %s", h.ID, hotelID(h))
 		r.find("its own id is accepted: %t", own)
 	}},
-	{"check/form", "an available offer has a status and the package", func(r *run) {
+	{"check/form", "an available offer has a status and a roomRatePkg", func(r *run) {
 		a := r.checked()
 		r.find("%v is AVAILABLE", a.first("status"))
 	}},
-	{"check/unknown", "what an offer that never was gets", func(r *run) {
+	{"check/unknown", "what CheckAvail for an unknown offer gets", func(r *run) {
 		a := r.changed(opCheckAvail, obj{"ratePkgId": "probe-no-offer"})
 		noOffer(r, a)
 		r.find("%s, status %s", a, a.member("status"))
 		if known := r.do(r.lawful(opCheckAvail)); a.succeeded() && known.succeeded() {
 			there, same := known.first("roomRatePkg") != nil, known.first("status") == a.first("status")
-			breaks(there && same, "the status of an offer that never was is that of an available one")
-			breaks(!there && !same, "an offer has another status than one that never was, and no roomRatePkg")
+			breaks(there && same, "an unknown offer has the same status as an available offer")
+			breaks(!there && !same, "a known offer has another status than an unknown offer, but no roomRatePkg")
 			r.log[len(r.log)-1], r.log[len(r.log)-2] = r.log[len(r.log)-2], r.log[len(r.log)-1]
 		}
 	}},
-	{"check/exchange", "which way exchange rates convert", func(r *run) {
+	{"check/exchange", "what exchangeRateSnapshot looks like", func(r *run) {
 		r.find("%s", lists("exchangeRateSnapshot")(r, r.changed(opCheckAvail, obj{"Currency": "EUR"})))
 	}},
-	{"check/same", "a price that moved has a statusRemark; where", func(r *run) {
+	{"check/same", "a changed price has a statusRemark; where", func(r *run) {
 		r.anew() // a remark may be only in the first answer
 		a := r.checked()
 		for _, around := range []string{"", "basic.", "roomRatePkg."} {
@@ -208,11 +209,11 @@ var searchRules = rules("", []line{
 func (r *run) checked() *answer {
 	a := r.do(r.lawful(opCheckAvail))
 	a.ok()
-	skip(a.first("roomRatePkg") == nil, "the offer is gone")
+	skip(a.first("roomRatePkg") == nil, "the offer is no longer available")
 	return a
 }
 
-var emptyOrders = newRule("orders/empty", "a reference without an order is a success; the form of an empty list", "", func(r *run) {
+var emptyOrders = newRule("orders/empty", "QueryOrders for an unknown reference succeeds; how it writes an empty list", "", func(r *run) {
 	a := r.get(opQueryOrders, unknownOrder())
 	a.ok()
 	list := a.member("orders")
@@ -231,8 +232,8 @@ var ages = []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 
 	time.Hour, 90 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}
 
 var patientRules = rules("-patience", []line{
-	{"session/life", "how long a used session lives, and what an expired one gets", func(r *run) {
-		skip(r.cfg.Patience < ages[0], "the first look is after %s", ages[0])
+	{"session/life", "how long a used session is valid, and what an expired session gets", func(r *run) {
+		skip(r.cfg.Patience < ages[0], "the session is first tried after %s; -patience must be at least that long", ages[0])
 		r.anew()
 		found := r.search()
 		offered := found.first("list.rooms.rates.ratePkgId")

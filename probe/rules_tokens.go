@@ -19,8 +19,8 @@ import (
 
 const (
 	maxTTL           = 31_536_000
-	nobody           = "none-of-the-service" // not a token of the service
-	wrongSecret      = "not-the-secret"      // not a secret of any key or client
+	nobody           = "none-of-the-service" // an invalid token
+	wrongSecret      = "not-the-secret"      // an invalid secret
 	unknownReference = "probe-no-such-order"
 	noSession        = "probe-no-session"
 )
@@ -32,7 +32,7 @@ func unknownOrder() obj { return obj{"customerReferenceNos": []string{unknownRef
 var noSuchOrder = obj{"customerReferenceNo": unknownReference, "supplierReferenceNo": unknownReference}
 
 var ticketRules = rules("", []line{
-	{"ticket/lifetime", "a ticket lives for its ttl, however it is used; an expired one gets HTTP 401", func(r *run) {
+	{"ticket/lifetime", "a ticket is valid for its ttl, even if it is used; an expired ticket gets HTTP 401", func(r *run) {
 		const ttl = 16
 		ticket := read[struct{ Ticket string }](r.changed(opTicket, obj{"ttl": ttl})).Ticket
 		r.masker.add(ticket)
@@ -41,7 +41,7 @@ var ticketRules = rules("", []line{
 		for _, at := range []time.Time{began, end.Add(-2500 * time.Millisecond)} {
 			r.wait(time.Until(at))
 			a := r.do(call{op: opQueryOrders, token: ticket, body: unknownOrder()})
-			skip(time.Until(end) < time.Second, "the answer came too late to say what the ticket was worth")
+			skip(time.Until(end) < time.Second, "the answer came too late to show whether the ticket was valid")
 			a.ok()
 		}
 		r.wait(time.Until(end.Add(1500 * time.Millisecond)))
@@ -70,7 +70,7 @@ func (r *run) withScopes(scopes ...types.Scope) string {
 	scope := strings.Trim(fmt.Sprint(scopes), "[]")
 	a := r.changed(opOAuthToken, obj{"scope": scope})
 	token := r.token(a)
-	skip(token == "", "the client does not get %s: %s", scope, a)
+	skip(token == "", "the client gets no token with scope %s: %s", scope, a)
 	return token
 }
 
@@ -94,11 +94,11 @@ func noToken(r *run, a *answer) string {
 
 var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 	{"oauth/wrong-secret", "a wrong client secret gets no token", opOAuthToken, noToken, changes("client_secret", wrongSecret)},
-	{"oauth/grant", "which grant_type gets no token", opOAuthToken, func(r *run, a *answer) string {
+	{"oauth/grant", "what an unknown grant_type gets", opOAuthToken, func(r *run, a *answer) string {
 		r.suffers(r.token(a) != "", "an unknown grant_type gets a token")
-		return fmt.Sprintf("an unknown one gets HTTP %d", a.Status)
+		return fmt.Sprintf("HTTP %d", a.Status)
 	}, changes("grant_type", "probe")},
-	{"oauth/invalid-scope", "an unknown scope gets invalid_scope; where that is", opOAuthToken, func(r *run, a *answer) string {
+	{"oauth/invalid-scope", "an unknown scope gets invalid_scope; in which member", opOAuthToken, func(r *run, a *answer) string {
 		noToken(r, a)
 		form, _ := decoded(a.raw.body).(obj)
 		maps.DeleteFunc(form, func(_ string, v any) bool { return !strings.Contains(fmt.Sprint(v), "invalid_scope") })
@@ -119,11 +119,11 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 		}
 		return fmt.Sprintf("a token for %q", scope)
 	}, changes("scope", "")},
-	{"oauth/voucher-scope", "without booking:read OrderVoucher gets HTTP 403", opOrderVoucher, func(_ *run, a *answer) string {
+	{"oauth/voucher-scope", "OrderVoucher without the scope booking:read gets HTTP 403", opOrderVoucher, func(_ *run, a *answer) string {
 		a.refused(http.StatusForbidden, 0)
 		return fmt.Sprintf("a missing scope gets code %d", *a.Code)
 	}, changes("token", func(r *run) any { return r.withScopes(types.ScopeSearchRead) })},
-	{"oauth/limit", "which rate limit OAuthToken says it has", opOAuthToken, func(_ *run, a *answer) string {
+	{"oauth/limit", "which rate limit the answer of OAuthToken names", opOAuthToken, func(_ *run, a *answer) string {
 		a.came()
 		return fmt.Sprintf("X-RateLimit-Limit is %q", a.raw.header.Get("X-RateLimit-Limit"))
 	}, []obj{{}}},
@@ -132,7 +132,7 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 		for _, scope := range scopes {
 			a := r.changed(opOAuthToken, obj{"scope": scope})
 			if r.token(a) == "" {
-				continue // the client does not have it
+				continue // the client does not have this scope
 			}
 			form, all := "at the top level", decoded(a.raw.body).(obj)
 			if data, ok := all["data"].(obj); ok {
@@ -143,13 +143,13 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 		}
 		breaks(true, "no scope gets an access_token")
 	}},
-	{"oauth/guards", "a token may call what one of its scopes allows; which scope guards what", func(r *run) {
+	{"oauth/guards", "a token may call the operations of all its scopes; which operations each scope allows", func(r *run) {
 		var found []string
 		var any []operation
 		for _, scope := range scopes {
 			token := r.token(r.changed(opOAuthToken, obj{"scope": scope}))
 			if token == "" {
-				continue // the client does not have it
+				continue // the client does not have this scope
 			}
 			ops := r.opened(token)
 			if any = append(any, ops...); len(ops) > 0 {
@@ -181,7 +181,7 @@ func (r *run) unpaced(calls ...call) []*answer {
 	return answers
 }
 
-var once = []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}
+var oneAttempt = []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}
 
 // limited pauses, and then sends n calls of Ticket at the same time. The service must refuse each call: half of them have a
 // wrong secret, and the others are malformed. limited returns the answers with HTTP 429.
@@ -189,7 +189,7 @@ func (r *run) limited(n int, pause time.Duration) (refused []*answer) {
 	r.wait(pause)
 	calls := make([]call, n)
 	for i := range calls {
-		calls[i] = call{op: opTicket, opts: once, body: obj{}}
+		calls[i] = call{op: opTicket, opts: oneAttempt, body: obj{}}
 		if i%2 == 0 {
 			calls[i].body = obj{"appKey": "a-key-of-nobody", "appSecret": wrongSecret}
 		}
@@ -228,7 +228,7 @@ const (
 )
 
 var limitRules = append(rules("", []line{
-	{"limits/counts", "X-RateLimit-Remaining falls with each request of a second", func(r *run) {
+	{"limits/counts", "X-RateLimit-Remaining falls with each request in a second", func(r *run) {
 		for range 3 {
 			began := time.Now()
 			before := r.remaining(opQueryOrders)
@@ -240,7 +240,7 @@ var limitRules = append(rules("", []line{
 		}
 		breaks(true, "X-RateLimit-Remaining stays the same from one request to the next")
 	}},
-	{"limits/own", "requests of one operation do not count for another", func(r *run) {
+	{"limits/own", "requests of one operation do not count towards the rate limit of another", func(r *run) {
 		var shared []operation
 		for range 3 { // another process behind this address may interfere once, but hardly three times
 			r.offer()
@@ -255,35 +255,35 @@ var limitRules = append(rules("", []line{
 				return
 			}
 		}
-		breaks(true, "the first request of a second to %v leaves less than its limit and one", shared)
+		breaks(true, "after the first request of a second, X-RateLimit-Remaining of %v is below the rate limit minus 1", shared)
 	}},
 }), rules("-burst", []line{
 	{"limits/at", "five requests of Ticket in a second are accepted", func(r *run) {
 		n := len(r.limited(ticketLimit, idle))
 		breaks(n > 0, "%d of five got HTTP 429", n)
 	}},
-	{"limits/above", "of ten requests in a second, malformed ones too, Ticket refuses five", func(r *run) {
+	{"limits/above", "of ten requests in a second, malformed requests included, Ticket refuses five", func(r *run) {
 		n := len(r.limited(2*ticketLimit, idle))
 		breaks(n != ticketLimit, "%d of ten got HTTP 429", n)
 	}},
-	{"limits/refusal", "a 429 has code 100000429 and Retry-After", func(r *run) {
+	{"limits/refusal", "HTTP 429 has code 100000429 and Retry-After", func(r *run) {
 		refused := r.limited(2*ticketLimit, idle)
 		skip(len(refused) == 0, "no request got HTTP 429")
 		r.find("Retry-After is %q", refused[0].raw.header.Get("Retry-After"))
 	}},
-	{"limits/window", "two seconds after a 429 requests are accepted", func(r *run) {
+	{"limits/window", "two seconds after HTTP 429, requests are accepted", func(r *run) {
 		skip(len(r.limited(2*ticketLimit, idle)) == 0, "no request got HTTP 429")
-		breaks(len(r.limited(1, idle)) > 0, "a request two seconds after a 429 gets another one")
+		breaks(len(r.limited(1, idle)) > 0, "a request two seconds after HTTP 429 gets HTTP 429 again")
 	}},
-	{"limits/refused", "whether refused requests count", func(r *run) {
+	{"limits/refused", "whether refused requests count towards the rate limit", func(r *run) {
 		const pause = 600 * time.Millisecond
 		r.limited(ticketLimit, idle)
 		skip(len(r.limited(ticketLimit, pause)) < ticketLimit, "the limit is not the documented one")
-		r.find("they do: %t", len(r.limited(ticketLimit, pause)) > 0) // only refused calls are in this second
+		r.find("they do: %t", len(r.limited(ticketLimit, pause)) > 0) // all requests in this second are refused
 	}},
-	{"limits/each", "each operation has a limit of its own", func(r *run) {
+	{"limits/each", "each operation has its own rate limit", func(r *run) {
 		skip(len(r.limited(2*ticketLimit, idle)) == 0, "no request got HTTP 429")
-		a := r.unpaced(call{op: opQueryOrders, body: unknownOrder(), opts: once})[0]
+		a := r.unpaced(call{op: opQueryOrders, body: unknownOrder(), opts: oneAttempt})[0]
 		breaks(a.err == nil && a.Status == http.StatusTooManyRequests, "QueryOrders got HTTP 429 because of Ticket")
 		a.ok()
 	}},

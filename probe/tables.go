@@ -1,4 +1,4 @@
-// Two kinds of rules as table lines: changed requests with expected answers, and requests that must get the same answer.
+// Two kinds of rules are lines of tables: changed requests with expected answers, and requests that must get the same answer.
 
 package probe
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// request is a rule that sends a lawful request once with each change.
+// request is a rule that sends a valid request once with each change.
 type request struct {
 	name, promise string
 	op            operation
@@ -40,7 +40,7 @@ func asks(needs string, lines ...request) (all []Rule) {
 	return all
 }
 
-// try sends each change. A change that breaks the rule ends it. If a change cannot be tried, try continues with the next change.
+// try sends the request with each change, and stops when an answer breaks the rule. It skips a change that cannot be tried.
 func (q request) try(r *run) {
 	var texts []string
 	var missing error
@@ -103,7 +103,7 @@ func accepted(_ *run, a *answer) string { a.ok(); return "" }
 // gets accepts any answer.
 func gets(_ *run, a *answer) string { a.came(); return a.String() }
 
-// taken finds out which values are accepted.
+// taken accepts any answer. The finding says whether the service accepted the value.
 func taken(_ *run, a *answer) string {
 	if a.allowed(); a.succeeded() {
 		return "accepted"
@@ -111,7 +111,7 @@ func taken(_ *run, a *answer) string {
 	return a.String()
 }
 
-// shows finds out how a success looks.
+// shows returns what(answer) as the finding of a success.
 func shows(what func(*answer) string) expect {
 	return func(_ *run, a *answer) string {
 		if a.allowed(); a.succeeded() {
@@ -121,7 +121,7 @@ func shows(what func(*answer) string) expect {
 	}
 }
 
-// has finds out the members of the objects at a path.
+// has returns the names of the members of the objects at a path.
 func has(path string) expect {
 	return shows(func(a *answer) string {
 		all := obj{}
@@ -136,7 +136,7 @@ func has(path string) expect {
 // members lists the names of an object's members.
 func members(o obj) string { return strings.Join(slices.Sorted(maps.Keys(o)), " ") }
 
-// forms finds out the formats of the values at paths. It writes each digit as 9.
+// forms returns the formats of the values at paths, with a 9 for each digit.
 func forms(paths ...string) expect {
 	return shows(func(a *answer) string {
 		var all []string
@@ -150,7 +150,7 @@ func forms(paths ...string) expect {
 				}, encoded(v)))
 			}
 		}
-		skip(len(all) == 0, "nothing has one")
+		skip(len(all) == 0, "the answer has no such value")
 		slices.Sort(all)
 		return strings.Join(slices.Compact(all), ", ")
 	})
@@ -165,7 +165,8 @@ func sent(name string) expect {
 	}
 }
 
-// refuses requires a refusal with a status and a code. 0 allows any, and the rule finds out the status and code that come.
+// refuses requires a refusal with a status and a code. 0 allows any status or code, which
+// the finding names.
 func refuses(status, code int) expect {
 	return func(_ *run, a *answer) string {
 		if a.refused(status, code); code != 0 {
@@ -199,14 +200,14 @@ func noOffer(_ *run, a *answer) string {
 // noOrder requires that Cancel finds no order.
 func noOrder(_ *run, a *answer) string {
 	a.refused(0, 0)
-	breaks(a.Status != http.StatusNotFound && a.Status != http.StatusBadRequest, "it gets %s", a)
+	breaks(a.Status != http.StatusNotFound && a.Status != http.StatusBadRequest, "expected HTTP 404 or 400, got %s", a)
 	return a.String()
 }
 
 // doubted accepts any answer. A success makes the rule weak.
 func doubted(r *run, a *answer) string {
 	a.allowed()
-	r.suffers(a.succeeded(), "%s accepts it", a.op)
+	r.suffers(a.succeeded(), "%s accepts the request", a.op)
 	return a.String()
 }
 
@@ -215,12 +216,12 @@ func fills(size int) expect {
 	return func(r *run, a *answer) string {
 		a.ok()
 		n := len(hotelIDs(a))
-		r.suffers(n < size && a.more(), "the page has %d hotels of %d, and more follow", n, size)
+		r.suffers(n < size && a.more(), "the page has %d hotels instead of %d, although another page follows", n, size)
 		return ""
 	}
 }
 
-// changed makes a lawful call with a change.
+// changed makes a valid call with a change.
 func (r *run) changed(op operation, change obj) *answer {
 	c := r.lawful(op)
 	r.apply(&c, change)
@@ -230,7 +231,8 @@ func (r *run) changed(op operation, change obj) *answer {
 // apply changes a call. Each name in change is a member of the request:
 //   - a name that begins with an upper-case letter is a header instead;
 //   - a name with a dot is a member of an object, or of each element of a list;
-//   - "" has the name of the change itself.
+//   - "" is no member: its value describes the change;
+//   - "op" is no member: its value is the operation.
 //
 // The value nil removes the member. If the value is a function, its result is the value.
 func (r *run) apply(c *call, change obj) {
@@ -292,7 +294,7 @@ func changes(name string, values ...any) (all []obj) {
 	return all
 }
 
-// everyOp are changes of the operations that only read, and of Cancel.
+// everyOp returns the change once for each operation that only reads, and for Cancel.
 func everyOp(name string, value any) (all []obj) {
 	for _, op := range append(readOps, opCancel) {
 		all = append(all, obj{"op": op, name: value})
@@ -329,9 +331,9 @@ func (t twins) try(r *run) {
 	if strings.HasPrefix(t.promise, "whether") {
 		r.find("it is: %t", differs < 0)
 	} else if differs > 0 {
-		skip(!slices.EqualFunc(lists, all(), slices.Equal), "the answers to one request differ")
+		skip(!slices.EqualFunc(lists, all(), slices.Equal), "the service answers the same request differently")
 		first, other := lists[0], lists[differs]
-		breaks(true, "expected for %q what comes for %q, got %d elements and %d: %v and %v", named(t.changes[differs]), named(t.changes[0]),
+		breaks(true, "expected the same answer for %q and %q, got %d elements and %d: %v and %v", named(t.changes[differs]), named(t.changes[0]),
 			len(other), len(first), other, first)
 	}
 }
@@ -341,7 +343,7 @@ func texts(path string) func(*answer) []string {
 	return func(a *answer) []string { return ids(a.at(path), encoded) }
 }
 
-// hotelIDs returns the ids of the hotels of a page, of a search or of the catalogue.
+// hotelIDs returns the ids of the hotels on a page of HotelList or HotelsMetadata.
 func hotelIDs(a *answer) []string {
 	return ids(append(a.at("list"), a.at("hotelsMetadata")...), func(v any) string {
 		h, _ := v.(obj)

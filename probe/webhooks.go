@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	redelivering = 5 * time.Minute  // a redelivery may come within this time
-	overtaken    = 10 * time.Second // an event may come this much after a later event
+	redelivering = 5 * time.Minute  // how long the run waits for a second delivery
+	overtaken    = 10 * time.Second // how late an event may come after a newer event
 	idHeader     = "X-Platform-Event-Id"
 	signHeader   = "X-Platform-Signature"
 )
 
-// events returns the deliveries about the cancelled booking of the run, and waits for a delivery about the cancellation. A
-// delivery of another kind than order_cancelled may be about an earlier change, as long as such deliveries may still come.
+// events returns the deliveries about the cancelled booking of the run. It waits for an event order_cancelled. An event of
+// another kind ends the wait only after ten seconds, because it may be about an earlier change.
 func (r *run) events() []delivery {
 	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
 		b := r.cancelled()
@@ -36,7 +36,7 @@ func (r *run) events() []delivery {
 				return !d.at.Before(b.cancelAt) && (d.fields().Event == types.EventOrderCancelled || time.Since(d.at) >= overtaken)
 			})
 		})
-		breaks(len(list) == 0, "nothing came to %s within %s after the cancellation", r.cfg.Booking.Callback.URL, confirming)
+		breaks(len(list) == 0, "no webhook came to %s within %s after the cancellation", r.cfg.Booking.Callback.URL, confirming)
 		for _, d := range list {
 			r.bench.judges(judge.Exchange{Time: d.at, Request: d.header, RequestBody: d.body, Event: true},
 				&Exchange{Time: d.at, Method: d.method, RequestHeader: r.masker.header(d.header), RequestBody: r.masker.body(d.body, false)})
@@ -61,19 +61,19 @@ var webhookRules = rules("-callback", []line{
 		var kinds []string
 		for _, d := range r.events() {
 			kinds = append(kinds, string(d.fields().Event))
-			breaks(d.method != http.MethodPost, "an event comes by %s", d.method)
+			breaks(d.method != http.MethodPost, "an event came by %s instead of POST", d.method)
 		}
 		r.find("%s", strings.Join(kinds, " "))
 	}},
-	{"webhook/signature", "each event is signed over its raw body, now, and has an id", func(r *run) {
+	{"webhook/signature", "each event has an id, and a signature of its raw body with the current time", func(r *run) {
 		skip(len(r.cfg.Booking.Callback.Secrets) == 0, "needs HOTELSTAYS_WEBHOOK_SECRET")
 		for _, d := range r.events() {
 			skip(errors.Is(d.err, hotelstays.ErrWebhookTime) && r.behind.Abs() > time.Minute, "this machine's clock is wrong by %s", r.behind.Abs())
-			breaks(d.err != nil, "%s: %v", d.fields().Event, d.err)
-			breaks(d.header.Get(idHeader) == "", "%s: there is no %s", d.fields().Event, idHeader)
+			breaks(d.err != nil, "event %s: %v", d.fields().Event, d.err)
+			breaks(d.header.Get(idHeader) == "", "event %s has no header %s", d.fields().Event, idHeader)
 		}
 	}},
-	{"webhook/redelivery", "how soon an event that got HTTP 503 comes again, and what differs", func(r *run) {
+	{"webhook/redelivery", "how soon an event is delivered again after HTTP 503, and what differs", func(r *run) {
 		list := r.events()
 		first := slices.IndexFunc(list, func(d delivery) bool { return d.status == 503 })
 		skip(first < 0, "the first delivery was of another booking")
@@ -86,15 +86,15 @@ var webhookRules = rules("-callback", []line{
 			}
 			return again != nil
 		})
-		r.suffers(!found, "it did not come again within %s", took)
+		r.suffers(!found, "the event was not delivered again within %s", took)
 		if found {
 			same := again.header.Get(idHeader) == list[first].header.Get(idHeader)
-			r.suffers(!same, "it comes again with another %s", idHeader)
+			r.suffers(!same, "the second delivery has another %s", idHeader)
 			r.find("after %s; the same id: %t, body: %t, signature: %t", again.at.Sub(list[first].at).Round(time.Second), same,
 				bytes.Equal(again.body, list[first].body), again.header.Get(signHeader) == list[first].header.Get(signHeader))
 		}
 	}},
-	{"webhook/members", "which members and which Content-Type events have", func(r *run) {
+	{"webhook/members", "which members and which Content-Type an event has", func(r *run) {
 		types, all := obj{}, obj{}
 		for _, d := range r.events() {
 			types[d.header.Get("Content-Type")] = true
@@ -104,7 +104,7 @@ var webhookRules = rules("-callback", []line{
 	}},
 })
 
-// unasked requires that no event came for orders booked without a callbackUrl. It is tried after the cancellations.
+// unasked requires that no event came for an order without a callbackUrl. The rule is tried after the cancellations.
 var unasked = newRule("webhook/unasked", "no event comes for an order without callbackUrl", "-callback", func(r *run) {
 	tried := false
 	for _, b := range r.allowance.silent {
@@ -118,7 +118,7 @@ var unasked = newRule("webhook/unasked", "no event comes for an order without ca
 // Callback receives the events of the bookings. Serve it at URL. It answers the first delivery with
 // HTTP 503, so that the service must deliver it again.
 type Callback struct {
-	URL string // public and https
+	URL string // the public https URL of this handler
 	// Secrets are the webhook signing secrets. Without a secret, signatures are not judged.
 	Secrets []types.Secret
 
@@ -133,7 +133,7 @@ type delivery struct {
 	header http.Header
 	body   []byte
 	err    error // the signature or the body is invalid
-	status int   // the answer
+	status int   // the HTTP status of the answer to the delivery
 }
 
 // ServeHTTP receives a delivery.

@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// memo keeps a value that was looked for once, and the answer that contained it.
+// memo keeps a value that the run looks for only once, and the answer that contained it.
 type memo[T any] struct {
 	done bool
 	v    T
@@ -49,7 +49,7 @@ type world struct {
 	search  memo[*search]
 	rates   memo[*offer]
 	cancels memo[bool]
-	// The life of a booking, and another booking.
+	// order, voucher, cancel and ended are steps of one booking; spare is another booking.
 	order, spare, voucher, cancel, ended memo[*booked]
 	events                               memo[[]delivery]
 }
@@ -100,7 +100,7 @@ func (r *run) country() *country {
 				return &country{code, places}
 			}
 		}
-		skip(true, "none of %v has any", codes)
+		skip(true, "none of %v has places", codes)
 		return nil
 	})
 }
@@ -136,7 +136,7 @@ func (r *run) city() *city {
 				below(r.places(asked), asked)
 			}
 		}
-		skip(true, "none was found")
+		skip(true, "no such city was found")
 		return nil
 	})
 }
@@ -172,9 +172,9 @@ func (r *run) search() *search {
 	return r.world.search.get(r, "a search with offers", func() *search {
 		a := r.list(obj{"pageSize": 10})
 		resp := read[hotelstays.HotelListResponse](a)
-		skip(len(resp.List) == 0, "the list is empty: %s", resp.Basic.StatusRemark)
+		skip(len(resp.List) == 0, "HotelList found no hotels: %s", resp.Basic.StatusRemark)
 		session := cmp.Or(resp.Basic.SessionID, a.raw.header.Get("Session-Id"))
-		skip(session == "", "it has no session")
+		skip(session == "", "the answer to HotelList has no session")
 		return &search{a, *resp, session}
 	})
 }
@@ -195,12 +195,12 @@ func (r *run) offer() *offer {
 				}
 			}
 		}
-		skip(true, "no hotel of the search has one")
+		skip(true, "no hotel of the search has an offer")
 		return nil
 	})
 }
 
-// lawful returns a valid call of op. Unless op is ofSpare or ofEnded, the orders that it names do not exist.
+// lawful returns a valid call of op. It names orders that do not exist, unless op is ofSpare or ofEnded.
 func (r *run) lawful(op operation) call {
 	c := call{op: op, body: obj{"customerReferenceNo": unknownReference}}
 	switch op {

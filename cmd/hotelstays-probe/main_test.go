@@ -90,7 +90,7 @@ func TestOutputFitsATerminal(t *testing.T) {
 		assert.Contains(t, out, "  held      ticket/jwt\n")
 		assert.Contains(t, out, "  found     check/form\n            1 is AVAILABLE\n")
 		assert.Contains(t, out, "  not tried limits/above\n            needs -burst\n")
-		assert.Contains(t, out, "  broken    orders/empty\n            a reference without an order is a success;")
+		assert.Contains(t, out, "  broken    orders/empty\n            QueryOrders for an unknown reference succeeds;")
 		assert.Contains(t, out, "\ncurl -sS ")
 		assert.Contains(t, out, " 1 broken, ")
 		assert.Contains(t, out, "Confirmed: []types.OrderStatus{2}")
