@@ -18,7 +18,7 @@ var errNoAccount = errors.New("these Bookings serve many accounts; call ForAccou
 // ForAccount returns the Bookings of one account, by hotelstays.Client.Account. They share Run and the database
 // with the other accounts. They keep the client that Options.Clients returns at the time of the call, so call
 // ForAccount anew for each request. For an unknown account, BeginTx, Send, Book and CancelTx return
-// ErrUnknownAccount, while List, Retry, Abandon and the others work.
+// ErrUnknownAccount, while List, Retry, Abandon and the other methods work.
 func (e *Engine[Tx]) ForAccount(account string) Bookings[Tx] { return e.of(account) }
 
 func (e *Engine[Tx]) of(account string) *Engine[Tx] {

@@ -109,7 +109,7 @@ func handedOver(recovery hotelstays.BookingRecovery) booking {
 	return booking{Booking: Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 }
 
-// after returns a new booking as the next round under the reference of an earlier booking. The error is
+// after returns b as the next round under the reference of the booking before. The error is
 // ErrAlreadyBegun if the earlier booking has not ended, and ErrAlreadyBooked if it has ended with
 // an order.
 func (b booking) after(before booking) (booking, error) {
@@ -180,8 +180,8 @@ func (b booking) options() []hotelstays.CallOption {
 	return storedOptions{Market: b.Recovery.Market, UserRef: b.Recovery.UserRef}.append(nil)
 }
 
-// lastBook returns Earlier of the next round, after a booking that has ended without an order. It is
-// zero if Book was refused or absence is proven: then no order can appear.
+// lastBook returns the field Earlier for the next round: the end of the last Book that may still make an order. It is
+// zero if Book was refused or absence is proven.
 func (b booking) lastBook() time.Time {
 	switch {
 	case b.Ending != EndingAbandoned || b.BookBy.IsZero():
@@ -192,7 +192,7 @@ func (b booking) lastBook() time.Time {
 	return b.Recovery.EndedAt
 }
 
-// earlierEnded returns an open booking after the Book of an earlier round has ended with an unknown
+// earlierEnded records in an open booking that the Book of an earlier round has ended with an unknown
 // outcome. The process of that Book was frozen until then. ok is false, and nothing changes, if the
 // booking has ended: see handOver.
 func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
@@ -207,7 +207,7 @@ func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
 }
 
 // wake makes a booking due now, because a webhook says that something has happened. ok is
-// false, and nothing changes, before it has started and after it has ended.
+// false, and nothing changes, before Book has started and after the booking has ended.
 func (b booking) wake(now time.Time) (next booking, ok bool) {
 	if phase := b.Phase(now); phase == PhaseWaiting || phase == phaseEnded {
 		return b, false
@@ -234,8 +234,8 @@ func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return final
 }
 
-// polled returns the booking after a poll that began at a time, and the outcome that ends it,
-// if that is known. Pass a copy of Recovery to StepRecovery, and its results to polled.
+// polled returns the booking after a poll that began at a time. final is the outcome that ends the booking, or
+// nil. Pass a copy of Recovery to StepRecovery, and the results of StepRecovery to polled.
 //
 // A State that is not set counts as BookingOpen. A poll in PhaseBooking changes only Due, because the
 // times of a recovery count from the end of Book. Absence is proven ClockMargin later than for
@@ -262,7 +262,7 @@ func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return b, nil
 }
 
-// pollTogether reports whether a poll for many references at once may replace the poll that is due.
+// pollTogether reports whether a poll for many references may replace the poll that is due.
 // When absence can be proven, it may not, because only a poll for a single reference proves absence.
 func (b booking) pollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
@@ -298,7 +298,7 @@ func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok
 // sent is a Book that has ended.
 type sent struct {
 	marked  booking   // the result of booking.start
-	at      time.Time // when it ended
+	at      time.Time // when Book ended
 	outcome *hotelstays.BookingOutcome
 	err     error // outcome and err are the results of BookAndRecover
 }
@@ -317,7 +317,7 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 	is.outcome = stored.booked(s.at, s.outcome, s.err)
 	again := !sameRound(stored, s.marked) // the booking has begun again since
 	switch {
-	case is.outcome == nil && (s.outcome == nil || s.outcome.Recovery == nil): // workers begin at BookBy
+	case is.outcome == nil && (s.outcome == nil || s.outcome.Recovery == nil): // workers poll from BookBy on
 	case is.outcome == nil && again && stored.Ending == "":
 		next, is.store = stored.earlierEnded(s.outcome.Recovery.EndedAt)
 	case is.outcome == nil && again && stored.Ending == EndingFailed && !s.outcome.Recovery.EndedAt.After(s.marked.BookBy):

@@ -45,7 +45,7 @@ func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
 	return ""
 }
 
-// known returns a final outcome, or nil while nothing is known.
+// known returns the final outcome in the results of BookAndRecover or StepRecovery, or nil if they prove nothing.
 func (b booking) known(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := &hotelstays.BookingOutcome{Recovery: &b.Recovery}
 	if outcome != nil {

@@ -19,9 +19,9 @@ var (
 	ErrAlreadyCancelling = errors.New("a cancellation under this reference has not ended, or nobody knows how it has ended")
 	// ErrAlreadyCancelled: a cancellation under this reference has ended, and the order is cancelled.
 	ErrAlreadyCancelled = errors.New("the order under this reference is cancelled already")
-	// ErrNothingToCancel: the booking under this reference has no order of its own. The text says why.
+	// ErrNothingToCancel: the booking under this reference has made no order. The error text says why.
 	ErrNothingToCancel = errors.New("there is nothing to cancel")
-	// ErrCancelCost: nothing was sent, because of CancelOrder.MaxFee.
+	// ErrCancelCost: nothing was sent, because the fee exceeds CancelOrder.MaxFee, or is unknown.
 	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order does not say the cost; nothing was sent")
 )
 
@@ -88,7 +88,7 @@ type CancelOrder struct {
 	// SessionID is required. The API document does not say which session; use the session of the
 	// booking.
 	SessionID string `json:"sessionId"`
-	// Reason is required by the service for some orders.
+	// Reason is why the order is cancelled. The service requires it for some orders.
 	Reason string `json:"reason,omitempty"`
 	// MaxFee, if set, is the highest acceptable fee, by Order.CancelFeeAt, both when a worker has
 	// read the order and at the end of Cancel's time limit. An unknown fee counts as too high.
@@ -112,14 +112,13 @@ type cancellation struct {
 	// Cost is the cancellation fee at the time when Cancel was sent, by Order.CancelFeeAt. It is nil if the
 	// order does not say.
 	Cost *types.Money `json:"cost,omitempty"`
-	// SupplierReferenceNo, Status and CheckOut are the order's before Cancel was sent.
+	// SupplierReferenceNo, Status and CheckOut are the values of the order before Cancel was sent.
 	SupplierReferenceNo string            `json:"supplierReferenceNo,omitempty"`
 	Status              types.OrderStatus `json:"status,omitempty"`
 	CheckOut            types.Date        `json:"checkOut,omitempty"`
 	// Ending is empty until the cancellation has ended.
 	Ending CancelEnding `json:"ending,omitempty"`
-	// Delivered: OnCancel has received how the cancellation has ended. The Life of the row is not
-	// Open then.
+	// Delivered: OnCancel has received the ending. The row is then no longer Open.
 	Delivered bool `json:"-"`
 	// Accepted: the service answered Cancel with code 0, but with a status that is not cancelled.
 	Accepted bool `json:"accepted,omitempty"`
@@ -130,18 +129,18 @@ type cancellation struct {
 	Refusal *hotelstays.APIError `json:"refusal,omitempty"`
 	Problem string               `json:"problem,omitempty"`
 	Nothing string               `json:"nothing,omitempty"`
-	// Bound is when a worker has found that the booking has ended.
+	// Bound is the time at which a worker found that the booking had ended.
 	Bound time.Time `json:"bound,omitzero"`
 	// Due is when a worker must act. It is not in the JSON: the store has its own column for it.
 	Due time.Time `json:"-"`
 
-	expect *types.RoomRatePkg // the stay that was booked, while a worker acts
+	expect *types.RoomRatePkg // the booked stay; set only while a worker works on the cancellation
 }
 
 // newCancellation returns a cancellation to store. A worker sends it. booking is the latest booking
 // under the reference, or nil. An option that is not data, or an incomplete request, is a
 // *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name an order and
-// the booking has no order of its own.
+// the booking has made no order.
 func newCancellation(req CancelOrder, booking *booking, fingerprint string, now time.Time,
 	opts ...hotelstays.CallOption) (cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
@@ -171,7 +170,7 @@ func (c cancellation) same(read cancellation) bool {
 }
 
 // bind gives a waiting cancellation the order of the latest booking under its reference. If that booking
-// has no order of its own, the cancellation ends. waits is true while the booking has not ended.
+// has ended and made no order, the cancellation ends. waits is true while the booking has not ended.
 func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, waits bool) {
 	switch {
 	case c.Round == 0 && c.PlatformReferenceNo != "": // the request names the order
@@ -202,7 +201,7 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 	return c, false
 }
 
-// bookingBegins returns a cancellation when a booking begins again under its reference. The error is
+// bookingBegins ends an unsent cancellation, because a booking begins again under its reference. The error is
 // ErrAlreadyCancelling if a Cancel may be in progress: the service could answer the new Book with the order
 // that this Cancel cancels.
 func (c cancellation) bookingBegins(now time.Time) (cancellation, error) {
@@ -289,7 +288,7 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 		c.Ending = CancelDone
 		return c, nil
 	}
-	var costs [2]*types.Money // a deadline may pass before Cancel arrives
+	var costs [2]*types.Money // at the times at and sendBy: a deadline of the fee may pass before Cancel arrives
 	var unknown error
 	for i, t := range []time.Time{at, sendBy} {
 		cost, err := order.CancelFeeAt(t)

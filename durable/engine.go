@@ -93,8 +93,8 @@ type Options[Tx any] struct {
 	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
 	// is allowed. Default: hotelstays.OpBook.Timeout(), two minutes.
 	//
-	// A booking waits for Send for this time and ClockMargin, five seconds. Then a worker sends it. A
-	// booking of a process that died in Send waits as long for the first poll.
+	// A booking waits for Send for this time and ClockMargin, five seconds. Then a worker sends it. If a
+	// process dies in Send, the first poll comes after the same time.
 	BookTimeout time.Duration
 	// MaxWorkers is the maximum number of steps that this process makes at the same time. With four or more workers,
 	// bookings, cancellations and followed orders get at least one worker each, even if many rows of the other kinds
@@ -106,7 +106,7 @@ type Options[Tx any] struct {
 	// booking that was being sent when an earlier process ended, instead of waiting for the rest of its
 	// BookTimeout. Bookings that were not sent yet still wait for Send.
 	SingleProcess bool
-	// Logger receives warnings. Default: none.
+	// Logger receives warnings and errors. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -247,8 +247,8 @@ func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], t
 	return err
 }
 
-// insert stores a new row. If there is a row already, replace is called with it, and returns the state
-// to store instead.
+// insert stores a new row. If there is a row already, insert calls replace with that row, and stores the state that
+// replace returns.
 func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx Tx, row *Row, s S,
 	replace func(before *Row) (S, error)) error {
 	if err := row.setState(nil, P(&s)); err != nil {
@@ -270,8 +270,8 @@ func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx 
 	return err
 }
 
-// command changes a row for a webhook or a person. A scheduler's worker that has the row may have
-// asked the service too early, so command waits for it.
+// command changes a row for a webhook or a person. If a scheduler's worker has the row, it may have asked the service
+// too early. So command waits until that worker has released the row.
 func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, next func(*S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
@@ -297,7 +297,7 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 	}
 }
 
-// wake makes a row due now, if there is one and next agrees.
+// wake makes a row due now, if the row exists and next returns true.
 func wake[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], kind Kind, reference string,
 	next func(S, time.Time) (S, bool)) error {
 	err := command[S, P](ctx, e, e.id(kind, reference), func(s *S) error {
@@ -315,8 +315,8 @@ func wake[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], kind 
 }
 
 // Watch returns a channel for a page that waits. It receives a value after a transaction of OnOutcome,
-// OnCancel or OnOrder for the reference was committed in this process. Further values are dropped
-// while one waits to be received. Watch first, then look at your own row, and look again after each
+// OnCancel or OnOrder for the reference was committed in this process. While a value waits to be received,
+// further values are dropped. Watch first, then look at your own row, and look again after each
 // value. Commits of other processes are not noticed here: also look every few seconds. Call stop at
 // the end.
 //
@@ -354,7 +354,7 @@ func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) erro
 
 // Abandon ends a booking without an outcome: the booking is no longer sent or polled for, and OnOutcome
 // is not called. Ask the service first whether there is an order. Abandon is refused while Book may be
-// under way. The error is ErrNotBegun if the booking has ended or is unknown.
+// in progress. The error is ErrNotBegun if the booking has ended or is unknown.
 func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, e.id(KindBooking, customerReferenceNo), false, func(_ *Row, b *booking) (_ delivery[Tx], err error) {
 		*b, err = b.abandon(time.Now())
@@ -382,7 +382,7 @@ func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func()
 	c, returned := &handlerCall{id, name}, make(chan struct{})
 	defer close(returned)
 	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
-	defer stop() // ctx may live long
+	defer stop() // otherwise a ctx without an end would keep c
 	if err := call(); err != nil {
 		return &handlerError{name, err}
 	}

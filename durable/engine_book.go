@@ -103,7 +103,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 // [Bookings] documents the results of Send.
 func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	limit := time.Now().Add(e.opts.BookTimeout) // counts from before the booking is marked
+	limit := time.Now().Add(e.opts.BookTimeout) // it includes the time for the mark
 	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked, req, all, err := e.mark(ctx, customerReferenceNo, limit, opts)
@@ -279,7 +279,7 @@ func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
 			err = wake(ctx, of, KindBooking, b.Recovery.CustomerReferenceNo, booking.wake)
 		}
 		if err != nil {
-			of.log.WarnContext(ctx, "cannot poll at once for a booking of an earlier process; its polls start at the end of its BookTimeout",
+			of.log.WarnContext(ctx, "cannot poll immediately for a booking of an earlier process; its polls begin at the end of its BookTimeout",
 				slog.String("reference", b.Recovery.CustomerReferenceNo), slog.String("error", err.Error()))
 		}
 	}

@@ -38,7 +38,7 @@ type Cancellation struct {
 	ServiceFee *types.Money
 	// Err says why the cancellation did nothing, or may have done nothing. It is nil for CancelDone. Otherwise
 	// it is the *hotelstays.APIError of the service, an error that matches ErrCancelCost or ErrNothingToCancel,
-	// a *hotelstays.OrderNotFoundError, or a text.
+	// a *hotelstays.OrderNotFoundError, or an error with only a text.
 	Err error
 }
 
@@ -198,16 +198,16 @@ func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []h
 	return under, nil
 }
 
-// sendCancel marks a cancellation, and sends Cancel until ctx ends. Only the process that has committed the
+// sendCancel marks a cancellation, and sends Cancel, within BookTimeout. Only the process that has committed the
 // mark sends Cancel.
 func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
 	now, id := time.Now(), e.id(KindCancel, row.Reference)
-	limit := now.Add(e.opts.BookTimeout) // counts from before the cancellation is marked, for the mark and for Cancel
+	limit := now.Add(e.opts.BookTimeout) // for the mark and for Cancel
 	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked := bound
 	err = change(sendCtx, e, id, false, func(_ *Row, c *cancellation) (_ delivery[Tx], err error) {
-		// another worker, BeginTx or a person was faster
+		// another worker, BeginTx or a person has changed the cancellation
 		if c.Delivered || c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) {
 			return nil, ErrMoved
 		}
@@ -251,7 +251,7 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 	})
 }
 
-// delivering returns a cancellation that is about to be stored. If it has ended, it is delivered next; if the
+// delivering returns a cancellation that is about to be stored. If it has ended, it is delivered next. If the
 // delivery fails, a worker tries again at the end of a lease.
 func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
@@ -260,7 +260,7 @@ func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	return c
 }
 
-// endedOr delivers a cancellation that was stored and has ended, or returns when its next step is due.
+// endedOr delivers a stored cancellation if it has ended. Otherwise it returns when the next step is due.
 func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation, err error) (due time.Time, _ error) {
 	switch {
 	case err != nil:

@@ -24,7 +24,7 @@ type OrderChange struct {
 	After  *types.Order
 }
 
-// follow begins to follow the order that a booking has found.
+// follow stores the order that a booking has found, so that workers read it.
 func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	if e.opts.OnOrder == nil || EndingOf(outcome) != EndingFound {
 		return nil
@@ -47,7 +47,7 @@ func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, er
 	return e.storeSight(ctx, row, e.compared(ctx, row, at, e.readTogether(ctx, []Row{*row})[row.Reference]))
 }
 
-// sight is what a read of a followed order has shown.
+// sight is the result of a read of a followed order.
 type sight struct {
 	was, next       followed
 	before, changed *types.Order // if the order has changed: the order before and after
@@ -99,7 +99,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of re
 	return s
 }
 
-// storeSight stores what a read has shown, and delivers a change of the order. It returns when the next read is due.
+// storeSight stores the result of a read, and delivers a change of the order. It returns when the next read is due.
 func (e *Engine[Tx]) storeSight(ctx context.Context, row *Row, s sight) (due time.Time, err error) {
 	if s.err != nil {
 		return due, s.err

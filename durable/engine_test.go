@@ -487,7 +487,7 @@ func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 	})
 }
 
-// While workers are free, Run looks for more due rows at once. Each order that is found gets its own worker.
+// While workers are free, Run looks for more due rows without a pause. Each order that is found gets its own worker.
 func TestRowsOfOneUserShareARequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })

@@ -23,7 +23,7 @@ const (
 	// failedPause is the longest pause after a failed read of a followed order or of a
 	// cancellation's order.
 	failedPause = 5 * time.Minute
-	// missingFor is how long an order is read that is missing in all answers.
+	// missingFor is how long workers read an order that all answers lack.
 	missingFor = 30 * 24 * time.Hour
 )
 
@@ -31,7 +31,7 @@ const (
 // confirmed and two days past its check-in, or two days past its check-out.
 type followed struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
-	// PlatformReferenceNo identifies the order. Another order under the same reference is reported,
+	// PlatformReferenceNo identifies the order. Another order under the same reference is logged,
 	// and never mistaken for this order.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	// Fingerprint identifies the environment and the account, as in BookingRecovery.
@@ -39,7 +39,7 @@ type followed struct {
 	Market      string     `json:"market,omitempty"`
 	UserRef     string     `json:"userRef,omitempty"`
 	CheckOut    types.Date `json:"checkOut,omitempty"`
-	// Since is when the order was booked, has changed, or an event came.
+	// Since is the time of the last change or event, or else of the booking.
 	Since time.Time `json:"since"`
 	// Seen is the order as the caller last received it. It is encrypted, because it names guests.
 	Seen []byte `json:"seen,omitempty"`
@@ -47,13 +47,13 @@ type followed struct {
 	// another order under the reference. Both were logged.
 	MissingSince time.Time `json:"missingSince,omitzero"`
 	Other        string    `json:"other,omitempty"`
-	// Settled: nothing is left to follow.
+	// Settled: workers no longer read the order.
 	Settled bool `json:"settled,omitempty"`
 	// Due is when a worker must read the order. It is not in the JSON: the store has its own column for it.
 	Due time.Time `json:"-"`
 }
 
-// follow returns the order of a booking, to be followed from now on.
+// follow returns the state to store for the order of a booking.
 func follow(ring *keyring.Ring, outcome *hotelstays.BookingOutcome, now time.Time) (followed, error) {
 	r := outcome.Recovery
 	f := followed{CustomerReferenceNo: r.CustomerReferenceNo, Fingerprint: r.Fingerprint, Market: r.Market, UserRef: r.UserRef,
@@ -78,7 +78,7 @@ func (f followed) place() string {
 	return "followed order " + f.Fingerprint + " " + f.CustomerReferenceNo
 }
 
-// allFields marks the text of an order that has all fields of the version that stored it, also empty ones.
+// allFields marks the text of an order that has all fields of the version that stored it, also the empty fields.
 const allFields = "allFields"
 
 // keep stores an order with its empty fields, so that a later version knows which fields this version knows.
@@ -129,7 +129,7 @@ func (f followed) lost(at time.Time) followed {
 	return f.missed(at)
 }
 
-// saw compares an order that was read with before, the order that the caller last received. at is the
+// saw compares a read order with the order that the caller last received, which it returns as before. at is the
 // start of the read. If changed is true, pass both orders to the caller, in the transaction that stores next.
 func (f followed) saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.StatusMeanings) (next followed,
 	before *types.Order, changed bool, err error) {
@@ -185,7 +185,7 @@ func identify(orders []types.Order, number string) (order *types.Order, others [
 func differs(plain []byte, before, order *types.Order) bool {
 	var stored map[string]any
 	_ = json.Unmarshal(plain, &stored) // perhaps no key decrypts it
-	if stored[allFields] == nil {      // an older version left out what was empty
+	if stored[allFields] == nil {      // an older version left out empty fields
 		return !sameWhereKnown(decoded(before), decoded(order))
 	}
 	return !sameWhereKnown(stored, decoded(order))
@@ -193,7 +193,7 @@ func differs(plain []byte, before, order *types.Order) bool {
 
 // decoded returns the fields of an order, as decoded from JSON.
 func decoded(order *types.Order) (fields any) {
-	text, _ := json.Marshal(fieldsOf(order)) // keep returns the error
+	text, _ := json.Marshal(fieldsOf(order)) // keep has reported an error of Marshal
 	_ = json.Unmarshal(text, &fields)
 	return fields
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// listPage bounds how many rows a list has in memory at once.
+// listPage is the maximum number of rows that a list has in memory at the same time.
 const listPage = 100
 
 // FollowedOrder is an order that workers read until it is settled. It holds no secret and no guest.
@@ -42,7 +42,7 @@ func (e *Engine[Tx]) List(ctx context.Context) iter.Seq2[Booking, error] {
 }
 
 // Cancellations returns the cancellations that OnCancel has not received yet. Otherwise it works like
-// List. While the ending of a cancellation is unknown, Ending is not set, and Err is nil.
+// List. Before a cancellation has ended, its Ending is not set, and its Err is nil.
 func (e *Engine[Tx]) Cancellations(ctx context.Context) iter.Seq2[Cancellation, error] {
 	return list(ctx, e, KindCancel, "Cancellations", cancellation.result)
 }
@@ -54,7 +54,7 @@ func (e *Engine[Tx]) Orders(ctx context.Context) iter.Seq2[FollowedOrder, error]
 	})
 }
 
-// list returns what public makes of the open rows of a kind. of is the caller's method.
+// list returns the open rows of a kind, each converted by public. of is the name of the calling method, for errors.
 func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx], kind Kind, of string,
 	public func(S) Public) iter.Seq2[Public, error] {
 	return func(yield func(Public, error) bool) {

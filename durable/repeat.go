@@ -36,7 +36,7 @@ func Repeat(ctx context.Context, transact func() error) error {
 // MariaDB can deadlock even if all transactions lock rows in the same order: if an insert is undone, the transactions
 // that waited for its row lock the gap that it leaves.
 func isUndone(err error) bool {
-	if coded, ok := err.(interface{ SQLState() string }); ok { // of jackc/pgx and lib/pq
+	if coded, ok := err.(interface{ SQLState() string }); ok { // an error of jackc/pgx or lib/pq
 		return coded.SQLState() == "40001" || coded.SQLState() == "40P01"
 	}
 	if e := reflect.Indirect(reflect.ValueOf(err)); e.Kind() == reflect.Struct { // a *mysql.MySQLError has no methods

@@ -36,7 +36,7 @@ func (b booking) place() string {
 	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
 
-// storedOptions are the hotelstays.CallOptions. A field is stored if it has a JSON name. Market and
+// storedOptions has the fields of hotelstays.CallOptions. A field is stored if it has a JSON name. Market and
 // UserRef of a booking are in its recovery.
 type storedOptions struct {
 	Language string `json:"language,omitempty"`
@@ -99,8 +99,8 @@ func (b booking) checkOptions(opts []hotelstays.CallOption) error {
 		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
 }
 
-// optionsOf returns the options to store. Two sorts of options are a *hotelstays.ValidationError: options
-// that are not data, such as functions, and options that polls need, too.
+// optionsOf returns the options to store. The error is a *hotelstays.ValidationError for options that are not
+// data, such as functions, and for options that polls need, too.
 func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, error) {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	if err != nil {

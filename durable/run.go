@@ -42,7 +42,7 @@ const (
 // the row: look at the row again in a second. Do not use errors.Is, because an error of the caller's function may
 // match it, too.
 //
-// workers is how many rows of the kind the scheduler works on at once in this process. With Options.Clients a row
+// workers is how many rows of the kind the scheduler works on at the same time in this process. With Options.Clients a row
 // waits while its account is unknown, or has its share of the workers.
 func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.Time, err error) {
 	e = e.of(row.Account)
@@ -138,7 +138,7 @@ type run[Tx any] struct {
 	*Engine[Tx] // in a job, the Engine of its account
 	queue       Queue
 	locked      map[ID]time.Time // rows that other processes have locked; Run skips them until this time
-	last        map[Kind]string  // the last account that has got a worker
+	last        map[Kind]string  // for each kind, the last account that has got a worker
 	workers     *shares
 	ended       *sync.WaitGroup
 }
@@ -185,7 +185,7 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	}
 }
 
-// forAccount returns the run of the jobs of an account.
+// forAccount returns the run for the jobs of an account.
 func (r *run[Tx]) forAccount(account string) *run[Tx] {
 	mine := *r
 	mine.Engine = r.of(account)
@@ -198,7 +198,7 @@ func (r *run[Tx]) start(ctx context.Context, kind Kind, job func()) {
 	r.ended.Go(func() {
 		defer r.workers.give(kind, r.account)
 		defer func() {
-			if panicked := recover(); panicked != nil { // in a request for several rows
+			if panicked := recover(); panicked != nil { // the panic was in a request for several rows
 				_ = r.panicked(ctx, panicked)
 			}
 		}()
@@ -317,11 +317,11 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	return err != nil
 }
 
-// shared is what all rows of one request have in common.
+// shared is the part of a request that all its rows must have in common.
 type shared struct{ account, market, userRef string }
 
-// sharing returns what the request for a row needs. alone reports that the row needs its own
-// request.
+// sharing returns the part of a row's request that other rows of the request must have, too. alone is true if the
+// row needs its own request.
 func sharing(row *Row, now time.Time) (with shared, alone bool) {
 	switch row.Kind {
 	case KindBooking:
@@ -338,7 +338,7 @@ func sharing(row *Row, now time.Time) (with shared, alone bool) {
 // jobsOf divides rows among at most n workers. Rows that can share a request are one job. Nobody waits for
 // followed orders, so one worker reads the orders of many users of an account, one request after the other.
 func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]Row) {
-	requests := map[shared]int{}  // the index of a job
+	requests := map[shared]int{}  // the index of the job of each request
 	started := map[string][]int{} // the jobs of an account
 	next := 0
 	for _, row := range due {
@@ -442,7 +442,7 @@ func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(con
 // step does a step within the lease of a row. After a failure any worker may try again later.
 func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context, *Row) (time.Time, error)) {
 	stepCtx, cancel := context.WithCancel(ctx)
-	if r.Timeout(row) == stepWithin { // otherwise Book or Cancel has a time limit of its own
+	if r.Timeout(row) == stepWithin { // otherwise Book or Cancel has its own time limit
 		stepCtx, cancel = context.WithTimeout(ctx, time.Until(row.Due)-(lease-stepWithin))
 	}
 	defer cancel()

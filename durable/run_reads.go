@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// pollTogether polls for several bookings at once. It stores the next poll of the bookings that were not
-// found, and returns the others: only a poll for a single booking shows whether the order is the
+// pollTogether polls for several bookings in one request. It stores the next poll of the bookings that were not
+// found, and returns the other bookings: only a poll for a single booking shows whether the order is the
 // expected one.
 func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (alone []Row) {
 	readings := r.readTogether(ctx, rows)
@@ -44,8 +44,8 @@ type reading struct {
 }
 
 // readTogether reads the orders of rows by reference. If a request is refused, readTogether divides
-// it, because one reference may spoil the answer. It asks again for followed orders that are missing in an answer
-// with other orders, because the answer may be a page that does not say so.
+// it, because the service may refuse only one of the references. It asks again for followed orders that are missing
+// in an answer with other orders, because the answer may be an incomplete page that does not say so.
 func (e *Engine[Tx]) readTogether(ctx context.Context, rows []Row) map[string]reading {
 	var references []string
 	for _, row := range rows {

@@ -4,8 +4,8 @@ package durable
 
 import "sync"
 
-// shares divides workers among kinds of rows: each kind that has no worker can still get one. But every kind
-// may have two workers before any is reserved for others, because a function of the caller may block one worker.
+// shares divides workers among kinds of rows: each kind that has no worker can still get one. But every kind may
+// have two workers before a worker is reserved for other kinds, because a function of the caller may block one worker.
 type shares struct {
 	mu       sync.Mutex
 	total    int

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Each kind without a worker can still get one. But every kind may have two workers before any is reserved.
+// Each kind without a worker can still get one. But every kind may have two workers before a worker is reserved for
+// other kinds.
 func TestWorkersAreSharedByKind(t *testing.T) {
 	for _, tc := range []struct{ total, bookings, cancels, orders, free int }{
 		{10, 0, 0, 0, 8},

@@ -232,7 +232,7 @@ func (q *beforeLease) Postpone(ctx context.Context, rows []durable.Row, due func
 	return q.Store.Postpone(ctx, rows, due)
 }
 
-// The service may send two webhooks at once. The second one changes the row that the first one made due.
+// The service may send two webhooks at the same time. The second webhook changes the row that the first one made due.
 func TestWakeBetweenLookAndLeaseDelaysNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
@@ -555,7 +555,7 @@ func TestEachKindFindsAWorker(t *testing.T) {
 	}
 }
 
-// After a Book with an unknown outcome workers poll at once, unless the unknown outcome cannot be stored.
+// After a Book with an unknown outcome workers poll immediately, unless the unknown outcome cannot be stored.
 func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
@@ -579,7 +579,7 @@ func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 	})
 }
 
-// The process ends while it reads many rows. Then other processes read these rows at once.
+// The process ends while it reads many rows. Then other processes read these rows immediately.
 func TestInterruptedReadOfManyRowsIsRepeatedAtOnce(t *testing.T) {
 	for _, kind := range []durable.Kind{durable.KindBooking, durable.KindOrder} {
 		inBubble(t, func(t *testing.T, e *engine) {
@@ -623,7 +623,7 @@ func TestRunEndsAlthoughAFunctionHangs(t *testing.T) {
 	})
 }
 
-// The order of each user needs its own request. A row that is not read early in its lease is due again at once.
+// The order of each user needs its own request. A row that is not read early in its lease is due again immediately.
 func TestOrdersOfManyUsersAreReadOneAfterTheOther(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.MaxWorkers = 1 })
@@ -644,7 +644,7 @@ func TestOrdersOfManyUsersAreReadOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// After the lease the poll is repeated. If the process of the poll ends, another process repeats it at once.
+// After the lease the poll is repeated. If the process of the poll ends, another process repeats it immediately.
 func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 	for name, ends := range map[string]bool{"the poll fails": false, "the process of the poll ends": true} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// What an Engine needs of a database.
+// The interfaces between an Engine and its database.
 
 package durable
 
@@ -46,12 +46,12 @@ type Row struct {
 	Due time.Time
 	// State is a JSON object.
 	State []byte
-	// Sealed is encrypted. If it is nil, erase what was stored.
+	// Sealed is the encrypted request of a booking. If it is nil, Save erases the stored value.
 	Sealed []byte
 	// Version belongs to the Store: a comparable value that differs after each change of the row.
 	Version any
 	// Busy reports that a worker of the database's own scheduler works on the row. Wake and Retry
-	// wait for its end.
+	// wait until that worker has ended.
 	Busy bool
 	// Unreadable, if not nil, says why the row cannot be read, for example after a change by hand.
 	// Only List and Due return such rows.
@@ -69,7 +69,7 @@ type Store[Tx any] interface {
 	// caller: let the database end the transaction when it is idle for long, because a process that
 	// is frozen would keep its locks.
 	InTx(ctx context.Context, guarded bool, f func(ctx context.Context, tx Tx) error) error
-	// If there is no row, Insert stores row and returns nil. If there is one, Insert locks it and
+	// Insert stores row and returns nil, if there is no row with its ID. Otherwise it locks the existing row and
 	// returns it. If the existing row is Over, a later Save of row replaces it.
 	Insert(ctx context.Context, tx Tx, row *Row) (before *Row, err error)
 	// Lock locks the latest row and returns it. Without a row it returns nil.
@@ -105,8 +105,8 @@ type DueLook struct {
 	At      time.Time
 	Limit   int // the maximum number of rows
 	// Each and After matter only for all accounts. The first Each rows of every account come before its
-	// further rows. Accounts are in the order of their names: first those behind After, then the
-	// others.
+	// further rows. Accounts are in the order of their names: first the accounts behind After, then the
+	// other accounts.
 	After string
 	Each  int
 }

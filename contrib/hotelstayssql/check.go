@@ -143,6 +143,6 @@ var settings = map[Dialect][]struct{ name, query, effect string }{
 		{"journal_mode", `SELECT journal_mode, journal_mode IN ('off', 'memory') FROM pragma_journal_mode`,
 			"a crash can destroy the database; use a file, and WAL or DELETE"},
 		{"busy_timeout", `SELECT timeout, timeout = 0 FROM pragma_busy_timeout`,
-			"a call fails at once while another process writes; set it to 5000 milliseconds or more on every connection"},
+			"a call fails immediately while another process writes; set it to 5000 milliseconds or more on every connection"},
 	},
 }

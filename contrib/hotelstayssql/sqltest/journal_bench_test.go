@@ -277,7 +277,7 @@ func rounds(p part, db *database) error {
 }
 
 // BenchmarkFollowedOrders reads 10,000 followed orders once, on one worker, and prints the cost per order and the
-// memory. The service answers at once, in this process.
+// memory. The service answers immediately, in this process.
 func BenchmarkFollowedOrders(b *testing.B) {
 	for _, users := range []int{1, 10_000} {
 		for _, dialect := range dialects {
