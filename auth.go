@@ -27,9 +27,9 @@ const (
 type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
-	// AppSecretFrom replaces AppSecret: it returns the current secret, for example from a vault. It is called before
-	// each ticket, and once more if the service refuses the secret. It must return when its ctx ends, which is after 20 seconds.
-	// ctx has the values of a call that needed the ticket.
+	// AppSecretFrom returns the current secret, for example from a vault. Set it instead of AppSecret. The client calls it
+	// before it fetches a ticket, and once more if the service refuses the secret. ctx ends after 20 seconds, and has the
+	// values of a call that needs the ticket. Return when ctx ends.
 	AppSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
 	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration
@@ -72,13 +72,13 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client, secret types.Sec
 type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
-	// ClientSecretFrom replaces ClientSecret. It works like AppSecretFrom of a TicketCredential.
+	// ClientSecretFrom returns the current secret, like AppSecretFrom of a TicketCredential. Set it instead of ClientSecret.
 	ClientSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
-	// Scopes are the scopes to request. If the client is not registered for one of them, the error is ErrInvalidScope.
-	// The default scopes are undocumented, and every operation refuses a token without scopes.
+	// Scopes are the scopes to request. If the OAuth client is not registered for one of them, the error is ErrInvalidScope.
+	// Without Scopes the service uses its default, which is undocumented. Every operation refuses a token without scopes.
 	Scopes []types.Scope
-	// Lifetime is how long the client uses a token, because the answer's own lifetime is undocumented. 0: until the
-	// service refuses the token.
+	// Lifetime is how long the client uses a token. You choose it, because the document names no lifetime. 0: the client
+	// uses a token until the service refuses it.
 	Lifetime time.Duration
 }
 
@@ -123,7 +123,7 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client, secret types.Secr
 }
 
 // TokenCredential is a token that you got yourself. It is never renewed: once the service refuses it, calls fail with
-// ErrUnauthorized. A BookingRecovery continues only with the same token.
+// ErrUnauthorized. Each token counts as an account: only a client with the same token can continue a BookingRecovery.
 type TokenCredential struct{ Token types.Secret }
 
 func (t TokenCredential) snapshot() Credential { return t }
@@ -139,14 +139,14 @@ func (t TokenCredential) validate(v *validation) {
 func (t TokenCredential) tokenID(types.Secret) string                  { return "" }
 func (t TokenCredential) account() string                              { return "token:" + t.Token.Reveal() }
 func (t TokenCredential) secret(context.Context) (types.Secret, error) { return t.Token, nil }
-func (t TokenCredential) callbacks() bool                              { return true } // it may be a ticket
+func (t TokenCredential) callbacks() bool                              { return true } // the token may be a ticket
 
 func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Secret, time.Duration, error) {
 	return t.Token, 0, nil
 }
 
-// secretSource checks that a secret has only one source. If it has from, fixed becomes a placeholder that passes the
-// caller's check of a fixed secret.
+// secretSource reports a fault if from and fixed are both set. If only from is set, it puts a placeholder into fixed, so
+// that the caller's check of fixed succeeds.
 func (v *validation) secretSource(name string, from func(context.Context) (types.Secret, error), fixed *types.Secret) {
 	switch {
 	case from == nil:
@@ -157,7 +157,7 @@ func (v *validation) secretSource(name string, from func(context.Context) (types
 	}
 }
 
-// askSecret returns the result of from, or without a function the fixed secret.
+// askSecret returns the result of from, or fixed if from is nil.
 func askSecret(ctx context.Context, fixed types.Secret, name string, from func(context.Context) (types.Secret, error)) (types.Secret, error) {
 	if from == nil {
 		return fixed, nil
@@ -204,8 +204,8 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 	return c, err
 }
 
-// TicketRequest asks for a ticket. Its JSON has TTL as text, such as "1h0m0s", and the secret redacted: a request that is
-// read back is refused until you set the secret.
+// TicketRequest asks for a ticket. Its JSON has TTL as text, such as "1h0m0s", and the secret redacted: a decoded request is
+// refused until you set the secret again.
 type TicketRequest struct {
 	AppKey    string       `json:"appKey"`    // required
 	AppSecret types.Secret `json:"appSecret"` // required
@@ -215,7 +215,7 @@ type TicketRequest struct {
 
 type ticketRequest TicketRequest // without methods
 
-// storedTicketRequest is the JSON of a TicketRequest. The body of the call has TTL in seconds.
+// storedTicketRequest is the JSON that MarshalJSON writes. The request to the service has TTL in seconds instead.
 type storedTicketRequest struct {
 	*ticketRequest
 	TTL string `json:"ttl,omitempty"`
@@ -276,7 +276,7 @@ func checkToken(field string, token types.Secret) error {
 	return nil
 }
 
-// TicketResponse holds a ticket. It expires one TTL after the answer, whether it is used or not.
+// TicketResponse holds a ticket. The ticket expires one TTL after the answer, whether it is used or not.
 type TicketResponse struct {
 	Ticket types.Secret `json:"ticket"`
 	Meta   ResponseMeta `json:"-"`
@@ -294,7 +294,7 @@ func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOpt
 type OAuthTokenRequest struct {
 	ClientID     string       `json:"client_id"`     // required
 	ClientSecret types.Secret `json:"client_secret"` // required
-	// Scopes are the scopes to request. The default is undocumented.
+	// Scopes are the scopes to request. If Scopes is empty, the service uses its default, which is undocumented.
 	Scopes []types.Scope `json:"scope,omitempty"`
 }
 
@@ -320,7 +320,7 @@ func (r *OAuthTokenRequest) parts() parts {
 }
 
 func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, x *exchange) error {
-	var bare OAuthTokenResponse // the token beside the envelope's data
+	var bare OAuthTokenResponse // an access_token that is not in data
 	if _, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(&bare)); err != nil {
 		bare = OAuthTokenResponse{}
 	}
@@ -339,8 +339,7 @@ func joinScopes(scopes []types.Scope) string {
 	return strings.Join(words, " ")
 }
 
-// OAuthTokenResponse holds an access token. The answer's other fields are undocumented;
-// WithRawData keeps them.
+// OAuthTokenResponse holds an access token. The answer's other fields are undocumented: WithRawData keeps them.
 type OAuthTokenResponse struct {
 	AccessToken types.Secret `json:"access_token"`
 	Meta        ResponseMeta `json:"-"`
@@ -349,7 +348,7 @@ type OAuthTokenResponse struct {
 func (r *OAuthTokenResponse) meta() *ResponseMeta { return &r.Meta }
 
 // OAuthToken gets an access token. A Client with an OAuthCredential does this itself. The error is ErrInvalidScope if the
-// client is not registered for a scope.
+// OAuth client is not registered for a scope.
 func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ...CallOption) (*OAuthTokenResponse, error) {
 	return invoke(ctx, c, OpOAuthToken, req, opts)
 }

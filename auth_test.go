@@ -143,7 +143,7 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			assert.Len(t, service.Sent, 6, "in a minute")
-			assert.Regexp(t, tc.advice+".*; the client tries again in [2-4]s$", failed[0].Error())
+			assert.Regexp(t, tc.advice+".*; the client asks for a token again in [2-4]s$", failed[0].Error())
 		})
 	}
 }

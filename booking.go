@@ -37,7 +37,7 @@ func (r *CheckAvailRequest) validate(v *validation) {
 type CheckAvailResponse struct {
 	// Status is 1 or 2; which one means available is undocumented. Use Available.
 	Status types.AvailabilityStatus `json:"status"`
-	// RoomRatePkg is the current offer, or nil if it is gone. Compare it with CompareOffer.
+	// RoomRatePkg is the current offer, or nil if the offer no longer exists. CompareOffer lists what changed.
 	RoomRatePkg          *types.RoomRatePkg          `json:"roomRatePkg"`
 	ExchangeRateSnapshot *types.ExchangeRateSnapshot `json:"exchangeRateSnapshot"`
 	Meta                 ResponseMeta                `json:"-"`
@@ -50,14 +50,14 @@ func (r *CheckAvailResponse) Available() bool {
 
 func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
 
-// CheckAvail returns the current price and availability of an offer. Call it right before Book. A changed price is not an
-// error, nor is an offer that is gone.
+// CheckAvail returns the current price and availability of an offer. Call it right before Book. It returns no error if the
+// price has changed, or if the offer no longer exists: see CompareOffer and Available.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
 	return invoke(ctx, c, OpCheckAvail, req, opts)
 }
 
-// BookRequest books an offer. Its JSON is a full copy, except that passport numbers are redacted: a request that is read
-// back is refused until you set them.
+// BookRequest books an offer. Its JSON has all fields, with passport numbers redacted: Book refuses a decoded request until
+// you set them again.
 type BookRequest struct {
 	// SessionID is the session of the search. Required. Store it with the order: Cancel needs it.
 	SessionID string `json:"sessionId,omitempty"`
@@ -68,8 +68,8 @@ type BookRequest struct {
 	Holder              types.Holder `json:"holder"`    // required
 	// Guests is required. How many travellers it must name is undocumented.
 	Guests []types.Guest `json:"guests"`
-	// CallbackURL receives the events of the order, see ValidateCallbackURL. It needs a ticket, not an OAuth token. A
-	// client with a loopback base URL may use a loopback address.
+	// CallbackURL receives the events of the order, see ValidateCallbackURL. The client needs a ticket, not an OAuth token.
+	// A client with a loopback base URL may use a loopback address.
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer that you want; it is not sent. If the order has other dates, the error is a
 	// *ReferenceReusedError. BookResponse.Changes lists all other differences.
@@ -177,7 +177,8 @@ func (v *validation) callback(url string) {
 // BookResponse holds the order.
 type BookResponse struct {
 	HotelOrder *types.Order `json:"hotelOrder"`
-	// Changes is CompareOrder with BookRequest.Expect; empty without Expect.
+	// Changes lists the differences between BookRequest.Expect and the order, as CompareOrder returns them. Without Expect
+	// it is empty.
 	Changes OfferDiff    `json:"-"`
 	Meta    ResponseMeta `json:"-"`
 }
@@ -235,7 +236,7 @@ func (c *Client) book(ctx context.Context, req *BookRequest, opts ...CallOption)
 // ReferenceReusedError reports that the order under the reference has other dates than
 // BookRequest.Expect: the reference was used before, or Expect is not the booked offer.
 type ReferenceReusedError struct {
-	Order *types.Order // under the reference
+	Order *types.Order // the existing order under the reference
 	What  string       // the date that differs, with both values
 }
 
@@ -257,7 +258,7 @@ func (e *ReferenceReusedError) details() details {
 	return details{operation: OpBook, reference: e.Order.CustomerReferenceNo}
 }
 
-// LogValue is a group for slog: the kind, the operation, the reference and the text.
+// LogValue returns attributes for slog: the kind, the operation, the reference and the text.
 func (e *ReferenceReusedError) LogValue() slog.Value { return logValue(e) }
 
 // checkOrder compares an order with the expected offer. Only different dates are an error; a missing date is not.

@@ -55,7 +55,7 @@ func hostProblem(host string) string {
 		return "its host is not a host name in ASCII; write an international one in its xn-- form"
 	case len(labels) == 1 || slices.Contains([]string{"localhost", "internal", "local"}, last):
 		return "its host is not a public name"
-	case last[0] >= '0' && last[0] <= '9': // 127.1, 0x7f.0.0.1
+	case last[0] >= '0' && last[0] <= '9': // such as 127.1 and 0x7f.0.0.1
 		return "its host is an IP address in an unusual notation; write it as four decimal numbers"
 	}
 	return ""
@@ -66,7 +66,7 @@ func isPort(port string) bool {
 	return err == nil
 }
 
-// notInHost accepts underscores, because some hosts have them although the rules forbid it.
+// notInHost reports whether no host name has this character. Some hosts have underscores, although the rules forbid it.
 func notInHost(r rune) bool {
 	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }

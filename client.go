@@ -27,9 +27,9 @@ import (
 type Client struct {
 	baseURL      string
 	loopback     bool     // the base URL is this machine, as in tests
-	voucherHosts []string // the hosts that may be private
+	voucherHosts []string // private hosts that documents may come from
 	cred         Credential
-	fingerprint  string // of the environment and the account
+	fingerprint  string // identifies the environment and the account
 	store        TokenStore
 	tokens       *token.Cache
 	defaults     settings
@@ -40,7 +40,7 @@ type Client struct {
 	observers    []Observer
 	policy       transport.Policy
 	quota        *transport.RetryQuota
-	bodySizes    map[Operation]*atomic.Int64 // the size of the last answer
+	bodySizes    map[Operation]*atomic.Int64 // the size of each operation's last answer
 	log          *slog.Logger
 }
 
@@ -49,16 +49,17 @@ type Credential interface {
 	validate(*validation)
 	// snapshot returns a copy that the caller cannot change.
 	snapshot() Credential
-	// tokenID names the token of a secret in a TokenStore. It is a hash, so that a wrong secret finds no token. It is
-	// empty for a token that is neither renewed nor shared.
+	// tokenID identifies the token of a secret in a TokenStore. It is a hash, so that a wrong secret finds no token. It is
+	// empty if the token is neither renewed nor shared.
 	tokenID(secret types.Secret) string
-	// account identifies the account, whatever its secret. It may contain a token, so only a hash of it is used.
+	// account returns a text that identifies the account and does not depend on its secret. The text may contain a token:
+	// use only a hash of it.
 	account() string
 	// secret returns the current secret.
 	secret(ctx context.Context) (types.Secret, error)
-	// fetch returns a token and its lifetime from the answer on; 0: unknown.
+	// fetch gets a token from the service. lifetime counts from the answer on; 0 means unknown.
 	fetch(ctx context.Context, c *Client, secret types.Secret) (token types.Secret, lifetime time.Duration, err error)
-	// callbacks reports whether an order may have a callbackUrl.
+	// callbacks reports whether a Book may set a CallbackURL.
 	callbacks() bool
 }
 
@@ -102,7 +103,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		limiter:   cfg.limiter,
 		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
 		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second,
-			MaxRetryAfter: 60 * time.Second}, // call sets the rest
+			MaxRetryAfter: 60 * time.Second}, // configure sets MaxBody, send sets MaxAttempts
 		quota: new(transport.RetryQuota),
 	}
 	for op := range operations {
@@ -116,9 +117,9 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// With returns a client of the same account that has the options of c, followed by opts. The two clients share
-// connections, the rate limiter, the quota of retries and the token, which c fetches. So With refuses WithHTTPClient,
-// WithTokenStore and WithRateLimiter. The error is like that of New.
+// With returns a client of the same account that has the options of c, followed by opts. The two clients share connections,
+// the rate limiter, the quota of retries and the token. So With refuses WithHTTPClient, WithTokenStore and WithRateLimiter.
+// The error is a *ValidationError with all faults.
 func (c *Client) With(opts ...Option) (*Client, error) {
 	if err := c.usable(context.Background(), "With"); err != nil {
 		return nil, err
@@ -126,8 +127,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 	return c.derive("With", c.cred, opts)
 }
 
-// WithCredential is like With, for another account in the environment of c. The new client fetches its own token, so keep
-// it for all calls of the account.
+// WithCredential is like With, but returns a client of another account in the environment of c. The new client fetches its
+// own token, so keep the client for all calls of the account.
 func (c *Client) WithCredential(cred Credential, opts ...Option) (*Client, error) {
 	if err := c.usable(context.Background(), "WithCredential"); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Clie
 	cfg := config{settings: c.defaults, traceIDFrom: c.traceIDFrom, log: c.log, observers: slices.Clip(c.observers), maxBody: c.policy.MaxBody,
 		voucherHosts: slices.Clip(c.voucherHosts)}
 	eachOption(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
-	const shared = "is an option of New: the client that %s returns shares it"
+	const shared = "can be set only in New: the client that %s returns shares it with the original client"
 	if cfg.httpClient != nil {
 		cfg.faults.add("WithHTTPClient", shared, method)
 	}
@@ -231,7 +232,7 @@ func refusesCredential(err error) bool {
 		return false
 	}
 	row := operations[api.Operation]
-	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // OAuth's own error object
+	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // an error object of the OAuth standard
 }
 
 // adviseOnToken returns a refusal of the credential with advice about the next attempt.
@@ -245,8 +246,8 @@ func adviseOnToken(err error, advice string) error {
 	return &advised
 }
 
-// CloseIdleConnections closes the connections that no call is using. Clients with the same Transport, such as those of
-// WithCredential, share these connections. All clients stay usable.
+// CloseIdleConnections closes the connections that no call is using. Clients with the same Transport share these
+// connections, for example a client and the clients that its WithCredential returns. All clients stay usable.
 func (c *Client) CloseIdleConnections() {
 	c.http.CloseIdleConnections()
 	c.streams.CloseIdleConnections()

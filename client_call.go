@@ -28,10 +28,10 @@ type anyRequest interface {
 	parts() parts
 }
 
-// requestFor is a request whose response P points to.
+// requestFor is a request whose response has the type P.
 type requestFor[P any] interface {
 	anyRequest
-	// check checks the decoded answer. Its error says why a success cannot be used.
+	// check returns an error if a successful answer cannot be used, for example because the order is missing.
 	check(P, *exchange) error
 }
 
@@ -111,7 +111,7 @@ func (x *exchange) prepare(p parts) (err error) {
 		if x.client.traceIDFrom != nil {
 			*trace = x.client.traceIDFrom(x.ctx)
 		}
-		if headerProblem(*trace) != "" { // a bad id does not fail the call, because it only correlates requests
+		if headerProblem(*trace) != "" { // an unusable id is replaced, because it only correlates requests
 			*trace = uuid.NewString()
 		}
 	}
@@ -119,7 +119,7 @@ func (x *exchange) prepare(p parts) (err error) {
 	if x.row.noAuth {
 		x.call.Policy.MaxBody = min(x.call.Policy.MaxBody, maxTokenBody)
 	}
-	secrets := make(redact.Set, 1, len(p.secrets)+2) // received adds the credential's secret and the token
+	secrets := make(redact.Set, 1, len(p.secrets)+2) // the function received sets secrets[0], and appends the token
 	for _, secret := range p.secrets {
 		secrets = append(secrets, secret.Reveal())
 	}
@@ -169,10 +169,10 @@ func (x *exchange) limitTime() {
 func (x *exchange) send() transport.Result {
 	c := x.client
 	bodySize := c.bodySizes[x.op]
-	if bodySize == nil { // Do has none
+	if bodySize == nil { // a Do with an unknown path
 		bodySize = new(atomic.Int64)
 	}
-	x.watch.asks(x.rateLimit())
+	x.watch.rateLimit(x.rateLimit())
 	call := &x.call
 	call.Operation, call.URL = string(x.op), c.baseURL+cmp.Or(x.row.path, x.op.Path())
 	call.Header, call.TraceID = x.requestHeader, x.set.TraceID
@@ -182,7 +182,7 @@ func (x *exchange) send() transport.Result {
 	call.Log, call.Scrub, call.Timeline = c.log, x.scrubAttempt, x.watch.timeline()
 	call.BodySizeHint = bodySize
 	call.Policy.MaxAttempts = x.set.MaxAttempts
-	if call.AttemptTimeout > 0 { // other calls wait for this token
+	if call.AttemptTimeout > 0 { // a token request, for whose token other calls wait
 		call.Policy.MaxRetryAfter = min(call.Policy.MaxRetryAfter, call.AttemptTimeout)
 	}
 	if call.Streams {
@@ -210,7 +210,7 @@ func (x *exchange) rateLimit() RateLimitRequest {
 func (x *exchange) Acquire(ctx context.Context) (transport.Permit, error) {
 	permit, err := x.client.limiter.Acquire(ctx, x.rateLimit())
 	switch {
-	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // from the caller's own limiter
+	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // from a RateLimiter of the caller
 		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
 	case err != nil:
 		return nil, err
@@ -225,7 +225,7 @@ func (x *exchange) Pause(until time.Time) { x.client.limiter.Pause(x.rateLimit()
 
 func (x *exchange) requestHeader() http.Header {
 	h := make(http.Header)
-	values := make([]string, 0, 4+len(headerRows)) // one allocation for all of them
+	values := make([]string, 0, 4+len(headerRows)) // one allocation for all values
 	put := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]

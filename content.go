@@ -58,9 +58,9 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 // of a place is not text, the place and everything below it are left out, and a warning is logged. Whether the walk reaches
 // every place of the service is undocumented.
 //
-// By default it makes one call at a time, when the loop needs it, in the same order each time. WithParallelism(n) makes up
-// to n calls at once, and stops while n answers wait for the loop; the order then depends on the answers. Leaving the loop
-// stops all calls.
+// By default it makes one call at a time, when the loop needs the next place, and the order of the places is always the
+// same. With WithParallelism(n) it makes up to n calls at the same time, and pauses while n answers wait for the loop. The
+// order then depends on which answer arrives first. Leaving the loop stops all calls.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
 		return failedSeq[*types.Destination](nilRequest(OpDestinations))
@@ -81,7 +81,7 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 		}
 		return places, nil
 	}
-	// A country code would override the parent, and the walk would never end.
+	// A country code would override the parent: each call would return the top-level places again.
 	below := func(req DestinationsRequest, place *types.Destination) (string, DestinationsRequest) {
 		req.CountryCode, req.ParentDestinationID = "", place.ID
 		return place.ID, req
@@ -96,8 +96,8 @@ type HotelsMetadataRequest struct {
 	// DestinationID is the UUID of a place from Destinations. Required.
 	DestinationID string `json:"destinationId"`
 	CountryCode   string `json:"countryCode,omitempty"`
-	// Page selects a page. It has at most types.MaxMetadataPageSize hotels, 20 by default. Which page comes if Page is
-	// nil is undocumented.
+	// Page selects a page of at most types.MaxMetadataPageSize hotels, 20 by default. Which page the service returns if Page
+	// is nil is undocumented.
 	Page *types.PageReq `json:"page,omitempty"`
 }
 
@@ -120,16 +120,16 @@ type HotelsMetadataResponse struct {
 
 func (r *HotelsMetadataResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelsMetadata returns a page of a destination's catalogue. The key of a hotel is PlatformHotelID.
+// HotelsMetadata returns a page of a destination's catalogue. Identify a hotel by its PlatformHotelID.
 func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) (*HotelsMetadataResponse, error) {
 	return invoke(ctx, c, OpHotelsMetadata, req, opts)
 }
 
 // HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page on. The default page size is
-// types.MaxMetadataPageSize. An error is yielded once and ends the iteration. HotelListPages says how a listing ends.
+// types.MaxMetadataPageSize. An error is yielded once and ends the iteration. A listing ends as HotelListPages describes.
 //
-// By default it fetches each page when the loop needs it. WithParallelism(n) fetches up to n pages ahead, as far as Total
-// says that they exist, in the same order. Leaving the loop stops all calls.
+// By default it fetches each page when the loop needs it. With WithParallelism(n) it fetches up to n pages ahead, up to the
+// last page according to Total. The order of the hotels stays the same. Leaving the loop stops all calls.
 func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest,
 	opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
 	if req == nil {
@@ -181,11 +181,11 @@ func (r *HotelsMetadataResponse) pageInfo() paging.Info {
 }
 
 // PageError reports an incomplete listing. The service promises more items, but a page repeats an earlier page, or is the
-// eleventh empty page in a row. The items so far are correct.
+// eleventh empty page in a row. The items that were yielded before are correct.
 type PageError struct {
 	Operation Operation
 	PageNum   int
-	Repeats   bool // the page repeats an earlier one; otherwise it is empty
+	Repeats   bool // whether the page repeats an earlier page; otherwise it is empty
 	RequestID string
 }
 
@@ -204,7 +204,7 @@ func (*PageError) kind() ErrorKind { return KindPage }
 
 func (e *PageError) details() details { return details{operation: e.Operation, requestID: e.RequestID} }
 
-// LogValue is the log group of APIError.
+// LogValue returns attributes for slog, like APIError.LogValue.
 func (e *PageError) LogValue() slog.Value { return logValue(e) }
 
 func pageError(op Operation, err error) error {

@@ -22,11 +22,12 @@ type DoRequest struct {
 	// Path is the path of the operation below the base URL, such as /api/search/hotelList.
 	// Required. It has no query and no escapes.
 	Path string
-	// Body is encoded by encoding/json, and must be an object or an array; nil is an empty object. A types.Secret in it
-	// is refused: send its Reveal. If the service repeats a secret of Body, an error or a log may contain it.
+	// Body is encoded by encoding/json, and must be an object or an array; nil is an empty object. A types.Secret in Body is
+	// refused: pass the text of its Reveal method. If the answer repeats a secret of Body, an error or a log may contain the
+	// secret.
 	Body any
-	// Into points at the value that encoding/json decodes the answer's data into. After an error its
-	// content is undefined. Without Into the data is dropped, and may be missing.
+	// Into points at the value that encoding/json decodes the answer's data into. After an error its content is undefined.
+	// If Into is nil, the answer's data is ignored, and may be missing.
 	Into any
 	// SessionID is sent as Session-Id, if it is not empty.
 	SessionID string
@@ -34,16 +35,16 @@ type DoRequest struct {
 	// operation with this Path. For an unknown Path it is the Path itself, without a rate limit. It must not be an
 	// operation with another path.
 	Operation Operation
-	// Idempotent says that the call may be executed twice. It is then resent like a read. Without it the call is
-	// resent like Book: only if the service provably did not execute it.
+	// Idempotent states that executing the call twice does no harm. The client then sends it again like a read. Otherwise
+	// the client sends it again like Book: only if the service provably did not execute it.
 	Idempotent bool
 }
 
-// MarshalJSON returns an error, because JSON would lose the types of Body and Into. Store the values that you make a
-// DoRequest from.
+// MarshalJSON returns an error, because JSON would lose the types of Body and Into. Store the values from which you build
+// the DoRequest instead.
 func (DoRequest) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("hotelstays: a DoRequest has no JSON, because Body and Into would lose their types; " +
-		"store the values that you make it from")
+		"store the values from which you build it instead")
 }
 
 // DoResponse describes the answer.
@@ -51,12 +52,12 @@ type DoResponse struct {
 	Meta ResponseMeta `json:"-"`
 }
 
-// Do calls an operation that has no method, with the token, retries, limits and errors of every call. Without a deadline
-// of ctx or WithTimeout it ends after the time limit of the operation with that path, or after 60 seconds. Without
-// Idempotent its outcome may be unknown: the error is then an *OutcomeUnknownError without a reference.
+// Do calls an operation that has no method, with the token, retries, limits and errors of every call. Without WithTimeout
+// and without a deadline of ctx, it ends after the time limit of the operation with that path; for an unknown path after 60
+// seconds. Without Idempotent its outcome may be unknown: the error is then an *OutcomeUnknownError without a reference.
 //
-// WithMaxResponseBytes limits the answer, but not the memory of Into. A path that the client does not know takes the
-// options of the booking flow, such as WithCurrency.
+// WithMaxResponseBytes limits the size of the answer, but not the memory that Into takes. With an unknown path, Do accepts
+// the options of the booking flow, such as WithCurrency.
 func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*DoResponse, error) {
 	if req == nil {
 		return nil, nilRequest("Do")
@@ -94,7 +95,7 @@ type laterData json.RawMessage
 
 func (d *laterData) decode(l *wire.Lexer) { *d = l.Raw() }
 
-// operation returns the operation with the path of r, or "", and the row of the call.
+// operation returns the operation that has the path of r, or "", and the properties of the call.
 func (r *DoRequest) operation() (Operation, *operation) {
 	row := operation{bookingFlow: true}
 	var known Operation

@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// afterRefusal is the error of a call that ended after a refusal, while it waited for its next attempt.
+// afterRefusal is the error of a call that was refused, and that ended while it waited for its next attempt.
 type afterRefusal struct {
 	end     error
 	refusal *APIError
@@ -26,7 +26,7 @@ func (e *afterRefusal) Error() string {
 	return e.end.Error() + " before another attempt, after: " + e.refusal.fact()
 }
 
-func (e *afterRefusal) Unwrap() error { return e.end } // not the refusal: the call ended for another reason
+func (e *afterRefusal) Unwrap() error { return e.end } // not the refusal, because the call ended for another reason
 
 func (e *afterRefusal) causes() []error { return []error{e.end, e.refusal} }
 
@@ -43,7 +43,7 @@ func (e *bothErrors) fact() string {
 	return e.Error()
 }
 
-func (e *bothErrors) Unwrap() error { return e.then } // not the first error: the call went on after it
+func (e *bothErrors) Unwrap() error { return e.then } // not the first error, because the call went on after it
 
 func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 
@@ -72,7 +72,7 @@ func (e *TransportError) fact() string {
 	case e.NoToken:
 		return "not sent, no token: " + fact(e.Err)
 	case e.Sent:
-		return fmt.Sprintf("%s (sent, no whole answer; attempts %d)", fact(e.Err), e.Attempts)
+		return fmt.Sprintf("%s (sent, but no complete answer; attempts %d)", fact(e.Err), e.Attempts)
 	}
 	return fmt.Sprintf("%s (nothing was carried out; attempts %d)", fact(e.Err), e.Attempts)
 }
@@ -141,7 +141,8 @@ func (e *TransportError) details() details {
 	return details{operation: e.Operation, requestID: e.RequestID, traceID: e.TraceID, noToken: e.NoToken}
 }
 
-// LogValue is the log group of APIError. With no_token, status and code are from the token request.
+// LogValue returns attributes for slog, like APIError.LogValue. If no_token is true, status and code are from the token
+// request.
 func (e *TransportError) LogValue() slog.Value { return logValue(e) }
 
 // DecodeError reports an answer that cannot be used:
@@ -189,9 +190,9 @@ func (e *DecodeError) next() string {
 	case errors.Is(e.Err, transport.ErrBodyTooLarge) && e.Operation != OpTicket && e.Operation != OpOAuthToken:
 		return "ask for less, or raise WithMaxResponseBytes"
 	case errors.Is(e.Err, errNullOrders):
-		return "set that fact if this service means no orders by null"
+		return "set this fact if the service writes an empty list of orders as null"
 	case errors.As(e.Err, &syntax):
-		return "check the base URL, and proxies on the way; if they are right, report this with the request id"
+		return "check the base URL, and proxies on the way; if they are right, report this to the supplier with the request id"
 	}
 	return "report this to the supplier with the request id"
 }
@@ -205,7 +206,7 @@ func (e *DecodeError) details() details {
 	return details{operation: e.Operation, status: e.HTTPStatus, requestID: e.RequestID, traceID: e.TraceID}
 }
 
-// LogValue is the log group of APIError.
+// LogValue returns attributes for slog, like APIError.LogValue.
 func (e *DecodeError) LogValue() slog.Value { return logValue(e) }
 
 // OutcomeUnknownError reports a Book, a Cancel or a Do without Idempotent that may have been executed: the request
@@ -240,7 +241,7 @@ func (e *OutcomeUnknownError) Error() string {
 	return "hotelstays: " + describe(e, outcome+"; cause: "+cause)
 }
 
-// Unwrap returns only the errors of ctx and of the network in Err.
+// Unwrap returns the errors of ctx and of the network that Err contains, but no refusal.
 func (e *OutcomeUnknownError) Unwrap() []error { return undecided(e.Err) }
 
 func (e *OutcomeUnknownError) causes() []error { return []error{e.Err} }
@@ -251,5 +252,5 @@ func (e *OutcomeUnknownError) details() details {
 
 func (*OutcomeUnknownError) kind() ErrorKind { return KindOutcomeUnknown }
 
-// LogValue is the log group of APIError, with the reference.
+// LogValue returns attributes for slog, like APIError.LogValue, and the reference.
 func (e *OutcomeUnknownError) LogValue() slog.Value { return logValue(e) }

@@ -19,7 +19,7 @@ import (
 
 // KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError anywhere in the chain of err decides first, then
 // the end of a ctx, then the outermost error of this package. For the cause of a *BatchError, pass its Err. If the client
-// got no token, the kind says why.
+// got no token, the kind is that of the token's failure.
 func KindOf(err error) ErrorKind {
 	if err == nil {
 		return ""
@@ -44,9 +44,9 @@ func KindOf(err error) ErrorKind {
 	return outermost
 }
 
-// Retryable reports whether the same call may be made again later, as the text of err says: the service failed or was
-// too busy, there was no answer, or there is no voucher yet. It is false after an unknown outcome, after a refusal, and
-// for an error of another package. The client's own retries come before the error.
+// Retryable reports whether the same call may be made again later, as the text of err says: the service failed or was too
+// busy, there was no answer, or there is no voucher yet. It is false after an unknown outcome, after a refusal, and for an
+// error of another package. The client's own retries were made before.
 func Retryable(err error) bool {
 	if KindOf(err) == KindOutcomeUnknown {
 		return false
@@ -81,7 +81,7 @@ func unwrapped(err error) []error {
 	return nil
 }
 
-// causes returns what unwrapped returns, and the errors that Unwrap hides.
+// causes is like unwrapped, but also returns the errors that Unwrap hides.
 func causes(err error) []error {
 	if e, ok := err.(interface{ causes() []error }); ok {
 		return e.causes()
@@ -109,13 +109,13 @@ func undecided(cause error) (found []error) {
 	return found
 }
 
-// hasKind reports whether err is of this package.
+// hasKind reports whether err is an error of this package.
 func hasKind(err error) bool {
 	_, ok := err.(interface{ kind() ErrorKind })
 	return ok
 }
 
-// ownError is every exported error type of the package.
+// ownError is implemented by every exported error type of the package.
 type ownError interface {
 	error
 	kind() ErrorKind
@@ -131,8 +131,8 @@ type details struct {
 	noToken            bool
 }
 
-// detailsOf returns what err and its causes know; the outermost wins. The status and the request id are from the same
-// error.
+// detailsOf collects the details of err and its causes. If several errors know a detail, the outermost error decides. The
+// status and the request id are from the same error.
 func detailsOf(err error) (d details) {
 	for _, err := range chain(err, causes) {
 		own, ok := err.(ownError)
@@ -180,7 +180,7 @@ func logAttrs(err error) []slog.Attr {
 // failure is the error of one call. It keeps what happened apart from the advice on the next step.
 type failure interface {
 	ownError
-	fact() string // without operation, ids and advice
+	fact() string // what happened, without operation, ids and advice
 	next() string
 	again() bool // reports whether the advice is to make the same call again
 	advice(next string) string

@@ -52,9 +52,9 @@ func (e *APIError) fact() string {
 		fmt.Fprintf(&b, ", %q", e.Msg)
 	}
 	if e.Excerpt != "" {
-		fmt.Fprintf(&b, ", no envelope but %q", e.Excerpt)
+		fmt.Fprintf(&b, ", not enveloped: it begins %q", e.Excerpt)
 	}
-	if e.RetryAfter > 0 && !e.unknown { // this would advise to send it again
+	if e.RetryAfter > 0 && !e.unknown { // after an unknown outcome it would advise to send again
 		fmt.Fprintf(&b, ", retry after %s", e.RetryAfter)
 	}
 	b.WriteString(")")
@@ -67,7 +67,7 @@ func (e *APIError) Is(target error) bool {
 	return row != nil && !e.unknown && target == error(&row.sentinel)
 }
 
-// row returns what the answer means, or nil. A row with first decides before the code, and the
+// row returns the row of kindRows that matches the answer, or nil. A row with first set matches before all others, and the
 // code before the HTTP status.
 func (e *APIError) row() *kindRow {
 	status := func(r *kindRow) bool {
@@ -88,8 +88,8 @@ func (e *APIError) row() *kindRow {
 	return nil
 }
 
-// refuses reports whether the answer proves that a Book or a Cancel was not executed. Under the statuses that the
-// document names for refusals any code proves it, else only a code that is listed for the operation.
+// refuses reports whether the answer proves that a Book or a Cancel was not executed. With an HTTP status that the document
+// names for refusals, any code is a proof. With another status, only a code that is listed for the operation is a proof.
 func (e *APIError) refuses() bool {
 	switch e.HTTPStatus {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -154,7 +154,7 @@ func (e *APIError) next() string {
 	case e.tokenAdvice != "":
 		return e.tokenAdvice
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
-		return "this is not the service's own form: check proxies and firewalls on the way; if there are none, " + row.next
+		return "the answer is not in the service's own form: check proxies and firewalls on the way; if there are none, " + row.next
 	case row != nil && row.of == KindParam && operations[e.Operation] != nil && operations[e.Operation].bookingFlow:
 		return "if the session has expired, search again; else " + row.next
 	case e.HTTPStatus == http.StatusNotFound && e.Code == 0:
@@ -164,7 +164,7 @@ func (e *APIError) next() string {
 	case row != nil:
 		return row.next
 	case e.HTTPStatus >= 500:
-		return "try again later; if it goes on, report it to the supplier with the request id"
+		return "try again later; if it fails again, report it to the supplier with the request id"
 	case e.redirects():
 		return "check the base URL: it must lead to the service without a redirect"
 	}
@@ -177,5 +177,5 @@ func (e *APIError) details() details {
 	return details{operation: e.Operation, status: e.HTTPStatus, code: e.Code, requestID: e.RequestID, traceID: e.TraceID}
 }
 
-// LogValue is a group for slog: kind, operation, status, code, ids and text.
+// LogValue returns attributes for slog: kind, operation, status, code, ids and text.
 func (e *APIError) LogValue() slog.Value { return logValue(e) }

@@ -14,7 +14,7 @@ type ErrorKind string
 
 // The kinds that KindOf returns.
 const (
-	// KindOutcomeUnknown to KindWebhook are the kinds of the error types.
+	// The kinds from KindOutcomeUnknown to KindWebhook each belong to an error type.
 
 	KindOutcomeUnknown  ErrorKind = "outcome_unknown" // Book or Cancel may have been executed
 	KindTransport       ErrorKind = "transport"
@@ -26,7 +26,7 @@ const (
 	KindVoucher         ErrorKind = "voucher"
 	KindWebhook         ErrorKind = "webhook"
 
-	// KindParam to KindNoVoucher are the kinds of the sentinels.
+	// The kinds from KindParam to KindNoVoucher each belong to a sentinel.
 
 	KindParam              ErrorKind = "parameter_refused"
 	KindUnauthorized       ErrorKind = "unauthorized"
@@ -80,7 +80,7 @@ type kindRow struct {
 	answers
 }
 
-// answers are the answers of the service that mean a kind. The zero value matches none.
+// answers describes which answers of the service have a kind. The zero value matches no answer.
 type answers struct {
 	code   int // 0: no documented code
 	status int // 0: never matched by status
@@ -88,9 +88,10 @@ type answers struct {
 	// these.
 	listedFor []Operation
 	next      string // the next step
-	// only are the operations that can have the kind; nil: all. If it is set, a status counts only in an envelope.
+	// only are the operations that can have the kind; nil: all. If only is set, the status counts only in an enveloped
+	// answer.
 	only []Operation
-	// first: the status, or a word in Msg, decides before the code.
+	// first: the status, or word in Msg, decides before the code.
 	first bool
 	word  string
 }
@@ -167,7 +168,7 @@ func (k ErrorKind) row() *kindRow {
 	return nil
 }
 
-// passes reports whether the same call may succeed later, as HTTPStatus says.
+// passes reports whether the same call may succeed later, according to HTTPStatus.
 func (k ErrorKind) passes() bool {
 	status := k.HTTPStatus()
 	return status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout

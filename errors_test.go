@@ -293,14 +293,14 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 		"lookup":    {unresolved, "CheckAvail: no connection: dial tcp: lookup host.example: no such host (nothing", false},
 		"proxy":     {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
 		"handshake": {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
-		"stalled before answer": {pipes(stall), "CheckAvail: the call's own limit of 1s passed: context deadline exceeded (sent, no whole answer",
+		"stalled before answer": {pipes(stall), "CheckAvail: the call's own limit of 1s passed: context deadline exceeded (sent, but no complete answer",
 			true},
-		"closed before answer": {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, no whole answer",
+		"closed before answer": {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, but no complete answer",
 			true},
 		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }),
 			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own limit of 1s passed: " +
-				"context deadline exceeded (sent, no whole", true},
-		"closed in the answer": {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, no whole",
+				"context deadline exceeded (sent, but no complete", true},
+		"closed in the answer": {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, but no complete",
 			true},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -20,13 +20,13 @@ import (
 type ServiceFacts struct {
 	// StatusMeanings are the meanings of order states, for AwaitOrder and CancelAndRead.
 	StatusMeanings StatusMeanings `json:"statusMeanings,omitzero"`
-	// RefusalCodes are undocumented codes of the service which prove that Book or Cancel did nothing, such as
-	// {"Book": [100001200]}. Under HTTP 2xx and 4xx the error is then an *APIError, as for a documented code. Without
-	// this fact the outcome is unknown, except under HTTP 400, 401, 403 and 429, and 404 for Cancel. Under any other
-	// status no code proves anything.
+	// RefusalCodes are undocumented codes of the service which prove that Book or Cancel did nothing, such as {"Book":
+	// [100001200]}. With such a code and HTTP 2xx or 4xx, the error is an *APIError, as for a documented code. Without this
+	// fact the outcome is unknown, except with HTTP 400, 401, 403 and 429, and for Cancel 404. With any other status no code
+	// proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
-	// NullOrders says that QueryOrders writes an empty list as "orders": null, with nothing else in data. Without this
-	// fact the error is a *DecodeError, and proves nothing.
+	// NullOrders states that the service writes an empty list of orders as "orders": null, with nothing else in data.
+	// Without this fact the error is a *DecodeError, and proves nothing.
 	NullOrders bool `json:"nullOrders,omitempty"`
 }
 
@@ -90,7 +90,7 @@ func (f *ServiceFacts) validate(v *faults) {
 	states := slices.Concat(f.StatusMeanings.Confirmed, f.StatusMeanings.Pending, f.StatusMeanings.Cancelled)
 	for i, status := range states {
 		if status == types.OrderStatusUnreadable {
-			v.add(option, "statusMeanings has %d, which means that a status is not a number", status)
+			v.add(option, "statusMeanings has the status %d, which the client uses for a status that is not a number; leave it out", status)
 		}
 		if slices.Contains(states[:i], status) {
 			v.add(option, "statusMeanings names the status %d twice", status)

@@ -18,7 +18,7 @@ func helped[R any](ctx context.Context, c *Client, name Operation, run func(cont
 	return run(ctx)
 }
 
-// helpedAll is helped for an iterator. It reports the last error that the iterator yields.
+// helpedAll is like helped, but for an iterator. It reports the last error that the iterator yields.
 func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(context.Context) iter.Seq2[V, error]) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		ctx, watch := c.observeHelper(ctx, name)
@@ -51,7 +51,7 @@ var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time
 
 const awaitPause = 30 * time.Second
 
-// await polls until poll is done, or fails for good, or ctx ends. The error after the end of ctx has the progress.
+// await calls poll until poll is done, or fails for good, or ctx ends. If ctx ends, the error contains the text of progress.
 func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
 	start := time.Now()
 	for {

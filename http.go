@@ -21,7 +21,8 @@ type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if allowsOldTLS(http.DefaultTransport) { // a dial error, because nothing was sent
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("http.DefaultTransport allows TLS below 1.2")}
+		err := errors.New("http.DefaultTransport allows TLS below 1.2; raise MinVersion in its TLSClientConfig")
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }
@@ -47,7 +48,8 @@ func NewTransport() *http.Transport {
 		HTTP2: &http.HTTP2Config{
 			// Pings detect a dead connection before calls on it reach their deadlines.
 			SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second,
-			// net/http returns no byte of a frame before it has read the whole frame. Go 1.27 would allow 1 MiB.
+			// Small frames arrive earlier, because net/http returns no byte of a frame before it has read the whole frame.
+			// Without this limit, Go 1.27 allows frames of 1 MiB.
 			MaxReadFrameSize: 16 << 10,
 		},
 		ExpectContinueTimeout:  time.Second,
@@ -64,7 +66,7 @@ func streamTransport() *http.Transport {
 	return t
 }
 
-// dialControl is the key in a ctx of the function that checks an address before dial connects to it.
+// dialControl is the ctx key of a function that checks each address before dial connects to it.
 type dialControl struct{}
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -78,7 +80,7 @@ func allowsOldTLS(rt http.RoundTripper) bool {
 	return ok && t.TLSClientConfig != nil && t.TLSClientConfig.MinVersion != 0 && t.TLSClientConfig.MinVersion < minTLS
 }
 
-// refusedByProxy returns the error of a refused CONNECT. The error of net/http is only the status, as if the service had
+// refusedByProxy returns the error of a refused CONNECT. The error of net/http has only the status, as if the service had
 // sent it.
 func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {

@@ -14,7 +14,7 @@ import (
 // be safe for concurrent use; the call waits for them. A call that fails validation is not reported. Token requests are
 // reported with the ctx of a call that needs the token; they may end after that call.
 type Observer struct {
-	// CallStart returns the ctx for the call and all its attempts: its own ctx, or one derived from it.
+	// CallStart returns the ctx for the call and all its attempts: the ctx that it received, or a ctx derived from it.
 	CallStart func(ctx context.Context, start CallStart) context.Context
 	// CallEnd receives the ctx that CallStart returned.
 	CallEnd func(ctx context.Context, info CallInfo)
@@ -48,7 +48,8 @@ type CallInfo struct {
 	BaseURL   string
 	// Duration is the time of the whole call: waits, attempts, decoding, and for HotelListStream the caller's loop.
 	Duration time.Duration
-	// RateLimitWait is how long all attempts together waited for the rate limit, under Account and Priority.
+	// RateLimitWait is how long all attempts together waited for the rate limit. Account and Priority are those of the
+	// RateLimitRequest.
 	RateLimitWait time.Duration
 	Account       string
 	Priority      Priority
@@ -113,8 +114,8 @@ func (o *observation) timeline() *transport.Timeline {
 	return &o.attempts
 }
 
-// asks records for whom the call waits for the rate limit.
-func (o *observation) asks(req RateLimitRequest) {
+// rateLimit records the account and the priority with which the call waits for the rate limit.
+func (o *observation) rateLimit(req RateLimitRequest) {
 	if o != nil {
 		o.info.Account, o.info.Priority = req.Account, req.Priority
 	}
@@ -156,7 +157,7 @@ func (o *observation) end(err error) {
 	}
 	for i, observer := range o.observers {
 		if observer.end != nil {
-			defer observer.end(o.ctxs[i], o.info) // the others are called even if one panics
+			defer observer.end(o.ctxs[i], o.info) // deferred: the other observers are called even if one panics
 		}
 	}
 }

@@ -20,7 +20,7 @@ type OfferChange struct {
 	Seen  string           `json:"seen"`
 	Now   string           `json:"now"`
 
-	seen, now []sum       // empty unless the seen and the current part have a price
+	seen, now []sum       // the amounts of the part, for Within; empty if a net total is missing
 	seenNet   types.Money // the net total that the traveller saw
 }
 
@@ -37,8 +37,8 @@ func (d OfferDiff) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain{append([]OfferChange{}, d.Changes...)})
 }
 
-// Tolerance is which changes to accept without asking the traveller again. The zero value
-// accepts an unchanged or a cheaper offer.
+// Tolerance describes the changes that you accept without asking the traveller again. The zero value accepts an unchanged or
+// a cheaper offer.
 //
 // NetRise and NetRisePercent limit how much the net total may rise. If both are set, both limits apply. The same limits
 // apply to the gross total, each tax and each cancellation fee, because they change with the net total. Amounts may always
@@ -195,7 +195,7 @@ func (s sum) String() string { return strings.TrimSpace(s.label + " " + s.amount
 func (s sum) equal(other sum) bool { return s.label == other.label && s.amount.Equal(other.amount) }
 
 func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
-	noPrice := field == types.OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // always a change
+	noPrice := field == types.OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // a missing price is always a change
 	if slices.EqualFunc(seen, now, sum.equal) && !noPrice {
 		return
 	}

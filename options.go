@@ -45,15 +45,16 @@ func WithLanguage(tag string) SharedOption { return optLanguage.with(tag) }
 // refuses calls without it, with an undocumented status and code. Token requests do not send it.
 func WithMarket(countryCode string) SharedOption { return optMarket.with(countryCode) }
 
-// WithUserRef sets your identifier of the person for whom the calls are made. Once an account has authorised users, every
-// call needs a user, and both the key and the user need its scope. Token requests do not send it.
+// WithUserRef sets your identifier of the person for whom you make the calls. Once an account has authorised users, every
+// call must name a user. The key and the user then both need the scope of the call. Token requests do not send the
+// identifier.
 func WithUserRef(ref string) SharedOption { return optUserRef.with(ref) }
 
 // WithCurrency sets the currency of rates, as an ISO 4217 code, for the operations of the booking flow ([OpBook]). Use the
 // same currency for all calls of a booking, because CompareOffer reports another currency as a change.
 func WithCurrency(code string) SharedOption { return optCurrency.with(code) }
 
-// WithClientIP sets the client's IPv4 or IPv6 address. Whether that is your server or the traveller is undocumented.
+// WithClientIP sets the client's IPv4 or IPv6 address. Whether the client is your server or the traveller is undocumented.
 func WithClientIP(addr string) SharedOption { return optClientIP.with(addr) }
 
 // WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service ignores unknown flags. Keys
@@ -76,18 +77,18 @@ func WithTestFlags(flags map[string]string) SharedOption {
 // so id must return a new id each time. ctx is the ctx of the call, after Observer.CallStart. On a client it also serves
 // token requests; their ctx has the values of a call that needed the token. id must be safe for concurrent use.
 //
-// If the result is empty, cannot be a header value, or is the id of the attempt before, the call ends with a
+// If the result is empty, cannot be a header value, or repeats the id of the previous attempt, the call ends with a
 // *TransportError.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {
 	return optRequestID.with(nilProblem(id), func(s *settings) { s.RequestID = id })
 }
 
-// WithHeader sends a header with each request to the API, also with token requests: for a gateway, or as the User-Agent,
-// which is hotelstays-go by default. A header that the client sets itself is a *ValidationError that says what to use
-// instead. The download of a document has only the User-Agent of the client.
+// WithHeader adds a header to each request to the API, also to token requests, for example for a gateway. It also replaces
+// the User-Agent, which is hotelstays-go by default. A header that the client sets itself is a *ValidationError that says
+// what to use instead. The download of a document sends only the User-Agent of the client.
 //
-// Use it once for each header. The client logs no value. If the service or an error of a RoundTripper repeats a value of
-// eight bytes or more, other than the User-Agent, it is redacted, except in a Session-Id.
+// Use it once for each header. The client does not log the value. If an answer or an error of a RoundTripper repeats a value
+// of eight bytes or more, the client redacts it, except the User-Agent, and except in a Session-Id.
 func WithHeader(name, value string) SharedOption {
 	name = http.CanonicalHeaderKey(name)
 	problem := cmp.Or(headerNameProblem(name), headerProblem(value))
@@ -112,7 +113,7 @@ var ownHeaders = map[string]string{
 	"Expect": "", "Proxy-Connection": "", "Http2-Settings": "",
 	// With these headers net/http may send a request twice.
 	"Idempotency-Key": "", "X-Idempotency-Key": "",
-	// With these headers the service would read another request, or answer with less.
+	// With these headers the service would read the request differently, or leave out a part of the answer.
 	"Content-Encoding": "", "X-Http-Method-Override": "", "Range": "", "If-Range": "", "If-Match": "",
 	"If-None-Match": "", "If-Modified-Since": "", "If-Unmodified-Since": "",
 	"Cookie":                   "a Jar of WithHTTPClient",
@@ -169,8 +170,8 @@ func WithTimeout(d time.Duration) SharedOption {
 // WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries off. The attempt after
 // a 401 is not counted. From 2 on, attempts after a 429 are not counted either.
 //
-// In an outage a client makes fewer retries. It has 500 points. A retry takes 5 points, or 10 after a time-out, and each
-// answered call returns 1. First attempts, waits after a 429 and polls of a recovery need no points.
+// In an outage a client makes fewer retries, because it has a quota of 500 points. A retry costs 5 points, or 10 after a
+// time-out. Each answered call returns 1 point. First attempts, waits after a 429 and polls of a recovery cost nothing.
 func WithMaxAttempts(n int) SharedOption {
 	return optMaxAttempts.with(rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })
 }
@@ -186,7 +187,7 @@ func WithPriority(p Priority) SharedOption {
 	return optPriority.with(problem, func(s *settings) { s.Priority, s.hasPriority = p, true })
 }
 
-// WithServiceFacts says what you know about the service beyond its document. On a call it replaces all facts of the client.
+// WithServiceFacts sets what you know about the service beyond its document. On a call it replaces all facts of the client.
 // Book, Cancel, QueryOrders, Do and the helpers that call them take it.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
@@ -232,7 +233,7 @@ func notNil(option string, value any, set clientOption) Option {
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
 		if allowsOldTLS(hc.Transport) || hc.Transport == nil && allowsOldTLS(http.DefaultTransport) {
-			c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2")
+			c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2; raise MinVersion in its TLSClientConfig")
 		}
 		c.httpClient = hc
 	})

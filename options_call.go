@@ -193,7 +193,7 @@ func onlyMethods(methods ...Operation) optionScope {
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
 	CallOptions
-	hasPriority bool   // because PriorityDefault is the zero value
+	hasPriority bool   // Priority was set; needed because PriorityDefault is the zero value
 	test        string // the header value of TestFlags
 	given       uint64 // a bit for each option
 	faults             // of the options
@@ -310,7 +310,8 @@ func WithRawData() CallOption {
 
 // WithParallelism sets how many calls an iterator makes at once, between 1 and 1024. The default is 8 for HotelListBatches,
 // and 1 for WalkDestinations and HotelsMetadataAll. To use a whole rate limit, multiply it by the time of an answer: 100
-// requests per second and answers of 0.2 s need 20 calls. Further calls only wait, within their timeouts.
+// requests per second and answers of 0.2 s need 20 calls. Further calls only wait for the rate limit, while their timeouts
+// run.
 func WithParallelism(n int) CallOption {
 	return optParallelism.with(rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
 }
@@ -321,17 +322,17 @@ func WithBatchSize(n int) CallOption {
 	return optBatchSize.with(rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.BatchSize = n })
 }
 
-// WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance after a webhook: use
+// WithWakeup makes a waiting helper poll immediately when wakeup receives a value, for instance after a webhook: use
 // WakeHub.Watch. Your own channel serves one wait, and needs a buffer of one, so that a wake-up during a poll is not lost. A
 // closed channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) CallOption {
 	return optWakeup.with(nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
 }
 
-// WithSaveRecovery makes BookAndRecover call save before Book, and BookAndRecover and RecoverBooking call it after each poll
-// that ctx did not end. If save fails before Book, nothing is sent. After a poll, its error is returned together with the
-// outcome, which may be a found order. Delete what you saved when the outcome is BookingFound or BookingAbsent, or when Book
-// is refused.
+// WithSaveRecovery makes BookAndRecover call save before Book. BookAndRecover and RecoverBooking also call save after each
+// poll, unless ctx ended during the poll. If save fails before Book, nothing is sent. After a poll, its error is returned
+// together with the outcome, which may be a found order. Delete what you saved when the outcome is BookingFound or
+// BookingAbsent, or when Book is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
 	return optSaveRecovery.with(nilProblem(save), func(s *settings) { s.SaveRecovery = save })
 }

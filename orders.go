@@ -18,10 +18,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// QueryOrdersRequest selects orders; all fields are optional. The order of the results, and whether they come in pages, is
+// QueryOrdersRequest selects orders; all fields are optional. How the results are sorted, and whether they come in pages, is
 // undocumented.
 type QueryOrdersRequest struct {
-	CustomerReferenceNos []string             `json:"customerReferenceNos,omitempty"` // of BookRequest
+	CustomerReferenceNos []string             `json:"customerReferenceNos,omitempty"` // the references of your BookRequests
 	SupplierReferenceNos []string             `json:"supplierReferenceNos,omitempty"`
 	CheckInTimeWindow    *types.TimeWindow    `json:"checkInTimeWindow,omitempty"`
 	CheckOutTimeWindow   *types.TimeWindow    `json:"checkOutTimeWindow,omitempty"`
@@ -47,11 +47,11 @@ type QueryOrdersResponse struct {
 	Orders []types.Order `json:"orders"`
 	Meta   ResponseMeta  `json:"-"`
 
-	// more is a sign that an empty list may lack orders, or "".
+	// more describes a sign that an empty list may lack orders, or is "".
 	more string
 }
 
-// Complete reports whether an empty list proves that there is no order. A page that announces more pages does not.
+// Complete reports whether an empty list proves that there is no order. An answer that announces more pages proves nothing.
 func (r *QueryOrdersResponse) Complete() bool { return r.more == "" }
 
 func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
@@ -75,8 +75,8 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 
 func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 
-// hasNullOrders reports whether orders is null in an answer of a credible size, with nothing else in data, such as orders
-// under another name. The decoder has refused duplicate names and other spellings.
+// hasNullOrders reports whether orders is null, and is the only member of data, in an answer of a credible size. Another
+// member could hold the orders. The decoder has refused duplicate names and other spellings.
 func (x *exchange) hasNullOrders() bool {
 	var env struct{ Data map[string]json.RawMessage }
 	body := x.Answer.Body
@@ -95,7 +95,7 @@ func isNothing(value json.RawMessage) bool {
 	return slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value))
 }
 
-// signOfMore returns a sign that an answer without orders may be incomplete, or "".
+// signOfMore describes a sign that an answer without orders may be incomplete, or returns "".
 func (x *exchange) signOfMore() string {
 	switch {
 	case x.Answer.Status != http.StatusOK: // such as 206 Partial Content
@@ -115,8 +115,9 @@ var (
 	wordSeparators = strings.NewReplacer("_", "", "-", "")
 )
 
-// signOfMore returns the name of a member that may announce more results, or "", because QueryOrders documents none. It also
-// searches members whose names contain below[0], and in these the members whose names contain below[1].
+// signOfMore returns the name of a member that may announce more results, or "". QueryOrders documents no such member, so
+// signOfMore knows the names of other APIs. It also searches members whose names contain below[0], and in these the members
+// whose names contain below[1].
 func signOfMore(object []byte, below ...string) string {
 	members := json.NewDecoder(bytes.NewReader(object))
 	if start, _ := members.Token(); start != json.Delim('{') {
@@ -220,14 +221,14 @@ func (e *OrderNotFoundError) Unwrap() error { return ErrNotFound }
 func (*OrderNotFoundError) kind() ErrorKind    { return KindNotFound }
 func (e *OrderNotFoundError) details() details { return details{reference: e.CustomerReferenceNo} }
 
-// LogValue is a group for slog: the kind, the reference and the text.
+// LogValue returns attributes for slog: the kind, the reference and the text.
 func (e *OrderNotFoundError) LogValue() slog.Value { return logValue(e) }
 
 // AmbiguousReferenceError reports that QueryOrders returned several orders under one reference, such as a cancelled order
 // and a later one. The client does not choose.
 type AmbiguousReferenceError struct {
 	CustomerReferenceNo string
-	Orders              []types.Order // all under the reference
+	Orders              []types.Order // all orders under the reference
 }
 
 // Error names the reference and each order's PlatformReferenceNo.
@@ -247,7 +248,7 @@ func (e *AmbiguousReferenceError) Unwrap() error { return ErrAmbiguousReference 
 func (*AmbiguousReferenceError) kind() ErrorKind    { return KindAmbiguousReference }
 func (e *AmbiguousReferenceError) details() details { return details{reference: e.CustomerReferenceNo} }
 
-// LogValue is a group for slog: the kind, the reference and the text.
+// LogValue returns attributes for slog: the kind, the reference and the text.
 func (e *AmbiguousReferenceError) LogValue() slog.Value { return logValue(e) }
 
 // StatusMeanings returns the meanings of order states that WithServiceFacts gave to the client.
@@ -269,12 +270,13 @@ func (s StatusMeanings) decided(status types.OrderStatus) bool {
 const awaitVisible = 10 * time.Minute
 
 // AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are undocumented. With
-// ServiceFacts.StatusMeanings it polls until the order is confirmed or cancelled. It polls at once, 5, 10 and 20 seconds
+// ServiceFacts.StatusMeanings it polls until the order is confirmed or cancelled. It polls immediately, 5, 10 and 20 seconds
 // after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a deadline on ctx, because WithTimeout
 // bounds only each poll.
 //
 // A failed poll is repeated, unless it was refused for good, or several orders have the reference. If no order appears
-// within ten minutes, the error is an *OrderNotFoundError. When ctx ends, the last order seen comes with the error.
+// within ten minutes, the error is an *OrderNotFoundError. If ctx ends, AwaitOrder returns the last order that it has read,
+// and an error.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
 		return nil, err

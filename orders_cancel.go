@@ -45,7 +45,7 @@ type CancelResponse struct {
 func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
 
 // Cancel cancels an order. The error is ErrCancelRefused if the order cannot be cancelled online, and ErrNotFound if it does
-// not exist. For an order of another account it is one of these two errors. After an *OutcomeUnknownError nobody knows yet
+// not exist. For an order of another account the error is one of these two. After an *OutcomeUnknownError nobody knows yet
 // whether the order was cancelled: read it with QueryOrders. The end of ctx can cause this error, too. Cancel is sent again
 // only if the attempt before provably did nothing.
 func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
@@ -59,12 +59,12 @@ type CancelOutcome struct {
 	Response *CancelResponse
 	// Order is the order that was read afterwards, or nil if that failed.
 	Order *types.Order
-	// State is the meaning of Order.Status, or if there is no Order, of Response.Status. It is OrderStateUnknown unless
-	// the status is 0 or 1, or in ServiceFacts.StatusMeanings.
+	// State is the meaning of Order.Status. If Order is nil, it is the meaning of Response.Status. It is OrderStateUnknown
+	// unless the status is 0 or 1, or in ServiceFacts.StatusMeanings.
 	State OrderState
 }
 
-// after returns the state of the order, or without an order, of the answer to Cancel.
+// after returns the state of the order. If order is nil, it returns the state in the answer to Cancel.
 func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderState {
 	switch {
 	case order != nil:

@@ -25,13 +25,12 @@ import (
 // fetched. A limiter that processes share must free the slots of a process that dies, and keep the limit if a server's clock
 // is set back. Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests them.
 type RateLimiter interface {
-	// Acquire waits for a slot. When ctx ends, it returns an error that wraps the error of ctx. If the deadline of ctx
-	// is before the end of a pause, it may return an error that wraps ErrRateLimited at once, which ends the call. An
-	// operation without a rate limit is granted at once, unless it is paused; its permit may be nil.
+	// Acquire waits for a slot. When ctx ends, it returns an error that wraps the error of ctx. If the deadline of ctx is
+	// before the end of a pause, Acquire may immediately return an error that wraps ErrRateLimited: the call then fails. An
+	// operation without a rate limit never waits, unless it is paused; its permit may be nil.
 	Acquire(ctx context.Context, req RateLimitRequest) (Permit, error)
-	// Pause stops all grants to key until the given time, also for waiting callers. Of several pauses the latest end
-	// counts. The client
-	// calls it after a 429, with a time of at most a day ahead.
+	// Pause grants no slot of key until the given time, also to callers that wait already. If several pauses overlap, the
+	// latest end counts. The client calls Pause after a 429, with a time of at most a day ahead.
 	Pause(key RateLimitKey, until time.Time)
 }
 
@@ -81,20 +80,20 @@ type RateLimit struct {
 type Permit interface {
 	// Sent is called when the request leaves, at most once.
 	Sent()
-	// Done is called once, last, when the answer has begun or the attempt has failed. Without a call of
-	// Sent, no request was sent, and the slot is free at once.
+	// Done is called once, last, when the answer has begun or the attempt has failed. If Sent was not called, no request was
+	// sent, and the slot is free immediately.
 	Done(PermitResult)
 }
 
-// PermitResult is what an answer proves about its request. It is zero without an answer.
+// PermitResult is what an answer proves about its request. It is zero if there was no answer.
 type PermitResult = types.PermitResult
 
 // RateLimiterOptions are the settings of NewRateLimiter.
 type RateLimiterOptions struct {
-	// Margin is added to the second of the rate limit: 10 ms if it is 0, nothing if it is negative. A request keeps its
-	// slot for a second and the margin after it arrived, or after it left if its arrival is unknown. The limiter adapts
-	// to longer network delays itself. Raise the margin if 429s still come, for instance because answers lack
-	// Server-Cost-Milliseconds and delays vary: 100 ms cost a tenth of the limit.
+	// Margin is the time that a slot stays taken beyond the second of the rate limit. 0 means 10 ms, a negative value means
+	// no margin. A request keeps its slot for a second and the margin after it arrived, or after it left if its arrival is
+	// unknown. The limiter adapts to longer network delays itself. Raise the margin if 429s still come, for instance because
+	// answers lack Server-Cost-Milliseconds and delays vary: 100 ms cost a tenth of the limit.
 	Margin time.Duration
 	// Processes is how many processes share the client IP address and have no common limiter; 0 means 1. Each process
 	// gets an equal part of every rate limit. If the part is less than one request per second, a process sends one
@@ -124,7 +123,7 @@ func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 // processLimiter has a window for each key that was used or paused. A key without a rate limit has a window only after a
 // pause.
 type processLimiter struct {
-	margin    time.Duration // added to the second for which a request counts
+	margin    time.Duration // see RateLimiterOptions
 	processes int
 	weight    func(account string) int
 	mu        sync.Mutex

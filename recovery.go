@@ -43,12 +43,13 @@ type BookingOutcome struct {
 	Err error
 	// Recovery continues from here: pass it to RecoverBooking or StepRecovery, in any process.
 	Recovery *BookingRecovery
-	// Meta describes the answer that decided State, of Book or of a poll. It is zero if no answer of this call decided.
+	// Meta describes the answer of Book or of a poll that decided State. It is zero if no answer decided State during this
+	// call.
 	Meta ResponseMeta
 }
 
-// NewBookingRecovery returns the recovery of a Book with the same request and options. Store it before Book: with it another
-// process finds the booking if this one dies.
+// NewBookingRecovery returns the recovery of a Book with the same request and options. Store it before Book: if this process
+// dies, another process finds the booking with it.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
 	if req == nil {
 		req = &BookRequest{} // RecoverBooking refuses a recovery without a reference
@@ -71,8 +72,8 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 // BookAndRecover books. If the outcome of Book is unknown, it polls for the order, up to ten minutes after Book has ended. If
 // the error is nil, check the State of the outcome: only after BookingAbsent may you book again. The errors are:
 //
-//   - Without an outcome: a refusal, or bad input. Nothing was booked. If the code of a refusal is undocumented for Book,
-//     a poll has checked that there is no order.
+//   - Without an outcome: a refusal, or invalid input. Nothing was booked. If the code of a refusal is undocumented for
+//     Book, a poll has checked that there is no order.
 //   - With an outcome, an *OutcomeUnknownError: ctx ended. Continue with its Recovery.
 //   - With an outcome, the error of WithSaveRecovery's function after a poll. If the outcome is still unknown, it is the
 //     Err of an *OutcomeUnknownError.
@@ -109,7 +110,7 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	case outcome.State == BookingFound:
 	case outcome.Err == nil:
 		outcome.Err = unknown
-	case run.refused: // the refusal may be the whole truth
+	case run.refused: // the refusal explains why no order is found
 		outcome.Err = &bothErrors{refusal, outcome.Err}
 	}
 	if still, ok := err.(*OutcomeUnknownError); ok {
@@ -171,7 +172,7 @@ type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
 	set      settings
-	refused  bool // Book was refused with an undocumented code: one poll without an order confirms it
+	refused  bool // Book was refused with an undocumented code: one poll without an order confirms the refusal
 }
 
 func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingRecovery, opts []CallOption) (*recoveryRun, error) {
@@ -260,7 +261,7 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed",
 			append(logAttrs(err), slog.String(transport.LogReference, r.CustomerReferenceNo))...)
 		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrAmbiguousReference) {
-			outcome.State = BookingUnverified // the next poll would fail, too
+			outcome.State = BookingUnverified // because the next poll would fail, too
 		}
 		return outcome, nil, nil
 	case order == nil:
@@ -319,8 +320,8 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// notFound wraps err in an *OutcomeUnknownError, because the text of a poll's error may say that nothing was sent, which is
-// not true of Book.
+// notFound wraps err in an *OutcomeUnknownError. Otherwise a poll's error could say that nothing was sent, although Book was
+// sent.
 func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}
 }

@@ -23,7 +23,7 @@ type BookingRecovery struct {
 	// continues, wait until Book has certainly ended: OpBook.Timeout() after the recovery was stored, or the time limit
 	// that WithTimeout or ctx gave Book.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
-	Polls    int       `json:"polls"` // how many scheduled poll times are over
+	Polls    int       `json:"polls"` // how many times of the schedule are over
 	NextPoll time.Time `json:"nextPoll,omitzero"`
 	// Expect is BookRequest.Expect.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`

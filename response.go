@@ -40,10 +40,10 @@ type ResponseMeta struct {
 	Header http.Header
 	// Attempts counts how often the request was sent.
 	Attempts int
-	// Mismatches lists up to 64 fields whose JSON type is not the documented one; MismatchCount counts all. If text is
-	// documented, a number becomes its digits. Any other such field is empty. If the field is essential, its list element
-	// is left out: an offer for its price, tax, dates, cancellation terms or id, a room for its list of offers, a hotel or
-	// a place for its id. Basic of a search is left out for its session.
+	// Mismatches lists up to 64 fields whose JSON type is not the documented one; MismatchCount counts all. If the
+	// documented type is text, a number becomes its digits. Any other such field is empty. If the field is essential, the
+	// whole list element is left out. The price, tax, dates, cancellation terms and id are essential for an offer, the list
+	// of offers for a room, and the id for a hotel or a place. Basic of a search is left out if its session is such a field.
 	Mismatches    []Mismatch
 	MismatchCount int
 	// RawData is the JSON of data, if WithRawData asked for it.
@@ -76,7 +76,7 @@ type exchange struct {
 	call  transport.Call
 
 	transport.Result            // valid until end is called
-	secrets          redact.Set // of the credential, of the request, and of the token once it is known
+	secrets          redact.Set // of the credential and the request, and the token once it is known
 
 	into     decodable         // what the answer is decoded into while it arrives
 	decoded  *transport.Answer // the answer that into was decoded from
@@ -120,7 +120,7 @@ func (x *exchange) target(into decodable) wire.Target {
 
 func decodeTarget(into decodable) wire.Target { return wire.Target{Into: into, Read: into.decode} }
 
-// received stores the result. Its token is a secret of the call from then on.
+// received stores the result. From then on the call redacts the token, too.
 func (x *exchange) received(r transport.Result) {
 	x.Result = r
 	x.secrets[0] = x.credential()
@@ -144,7 +144,7 @@ func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) 
 	return unknown
 }
 
-// decode returns the error of the call. definite reports whether it is certain what the service did.
+// decode returns the error of the call. definite reports whether the error proves what the service did.
 func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if x.Answer == nil || x.Err != nil {
 		return x.noAnswer()
@@ -157,7 +157,7 @@ func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error
 			fault, unusable = nil, nil
 			env.HasCode, env.HasData = true, true
 		}
-		success = success && (env.HasCode || env.Msg == "") // otherwise it is OAuth's own error object
+		success = success && (env.HasCode || env.Msg == "") // otherwise it is an error object of the OAuth standard
 	}
 	switch {
 	case fault != nil && errors.Is(fault, x.ctx.Err()):
@@ -334,7 +334,7 @@ func (x *exchange) rawData() json.RawMessage {
 	return json.RawMessage(redact.Keys(string(data)))
 }
 
-// requestID and trace prefer the ids in the answer, because the supplier finds the request by these.
+// requestID and trace prefer the ids in the answer, because the supplier finds the request by these ids.
 func (x *exchange) requestID() string { return x.echoed("Request-Id", x.RequestID) }
 func (x *exchange) trace() string     { return x.echoed("Trace-Id", x.set.TraceID) }
 
@@ -406,8 +406,8 @@ func (x *exchange) sessionID() string {
 
 func (x *exchange) scrub(text string) string { return x.secrets.Text(text) }
 
-// scrubQuoted is scrub for texts of the service, which may repeat the names of guests. Errors of this machine do not contain
-// such names.
+// scrubQuoted is like scrub, but also redacts guests, because a text of the service may repeat their names. Errors of this
+// machine do not contain such names.
 func (x *exchange) scrubQuoted(text string) string { return x.parts.guests.Text(x.scrub(text)) }
 
 func (x *exchange) scrubAttempt(text, token string) string {
@@ -417,7 +417,8 @@ func (x *exchange) scrubAttempt(text, token string) string {
 // credential returns the secret that the token was fetched with.
 func (x *exchange) credential() string { return x.client.tokens.LastSecret().Reveal() }
 
-// scrubError returns err, or if that contains a secret, an error with the scrubbed text: net/http quotes malformed answers.
+// scrubError returns err. If err contains a secret, it returns an error with the redacted text: net/http quotes malformed
+// answers.
 func (x *exchange) scrubError(err error) error {
 	if text := err.Error(); x.scrub(text) != text {
 		return transport.WithoutCause(x.ctx, errors.New(redact.Shorten(x.scrub(text), maxMsg)))

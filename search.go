@@ -17,7 +17,7 @@ import (
 type HotelListRequest struct {
 	// SessionID, if set, continues a session. The response names the session of its offers.
 	SessionID string `json:"sessionId,omitempty"`
-	// HotelIDs are PlatformHotelIDs, or ids from HotelList and HotelsMetadata: at most types.MaxHotelIDs.
+	// HotelIDs are PlatformHotelIDs, or ids from HotelList and HotelsMetadata. At most types.MaxHotelIDs are allowed;
 	// HotelListBatches takes any number. Unknown ids find nothing.
 	HotelIDs      []string `json:"hotelIds,omitempty"`
 	DestinationID string   `json:"destinationId,omitempty"`
@@ -32,11 +32,11 @@ type HotelListRequest struct {
 	CountryCode     string `json:"countryCode,omitempty"`
 	ResidencyCode   string `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
-	// PageNum counts from 1. 0 is not sent: which page comes then is undocumented.
+	// PageNum counts from 1. 0 is not sent: which page the service then returns is undocumented.
 	PageNum int `json:"pageNum,omitempty"`
 	// PageSize is at most types.MaxListPageSize. 0 means the service's default, 50.
 	PageSize int `json:"pageSize,omitempty"`
-	// Cursor is sent as it is. No response is documented to return a cursor, so the iterators refuse it.
+	// Cursor is sent unchanged. No response is documented to return a cursor, so the iterators refuse one.
 	Cursor *int64       `json:"cursor,omitempty"`
 	SortBy types.SortBy `json:"sortBy,omitempty"`
 }
@@ -77,7 +77,7 @@ type HotelListResponse struct {
 	// Basic has the session of the offers, and the reason for an empty or incomplete list. If the answer names no session,
 	// SessionID is the Session-Id header.
 	Basic types.SearchBasic `json:"basic"`
-	// Total is 0 if there are no hotels, or if the search has no totals.
+	// Total is 0 if there are no hotels, or if the service does not count the hotels of this search.
 	Total int `json:"total"`
 	// HasMore reports whether another page follows; nil: the service did not say.
 	HasMore *bool        `json:"hasMore"`
@@ -135,7 +135,7 @@ func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings)
 		next := *req
 		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {
 			next.PageNum = num
-			if req.PageNum < 0 { // so that validation refuses it
+			if req.PageNum < 0 { // validation refuses this page number
 				next.PageNum = req.PageNum
 			}
 			if resp, err = c.HotelList(ctx, &next, set.forCall(OpHotelList)); err != nil {

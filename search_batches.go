@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// defaultBatchSize fits one page, and an account with a visibility band.
+	// defaultBatchSize is small enough for one page, and for an account with a visibility band.
 	defaultBatchSize        = types.MaxHotelIDsBand
 	defaultBatchParallelism = 8
 )
@@ -40,7 +40,7 @@ func (e *BatchError) Unwrap() error { return e.Err }
 func (*BatchError) kind() ErrorKind  { return KindBatch }
 func (*BatchError) details() details { return details{} } // the cause has them
 
-// LogValue is a group for slog: the kind, the text, and the details of Err.
+// LogValue returns attributes for slog: the kind, the text, and the details of Err.
 func (e *BatchError) LogValue() slog.Value { return logValue(e) }
 
 // HotelListBatches searches any number of req.HotelIDs in parallel batches, and yields the pages as they arrive. The offers
@@ -61,7 +61,7 @@ func (b *batchSearch) all(ctx context.Context) iter.Seq2[*HotelListResponse, err
 		ctx, cancel := context.WithCancel(ctx)
 		pages := make(chan batchPage)
 		go b.run(ctx, pages)
-		defer func() { // also if the loop breaks
+		defer func() { // also if the caller leaves the loop
 			cancel()
 			for range pages {
 			}

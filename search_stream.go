@@ -15,12 +15,12 @@ import (
 
 // HotelListStream is a search that yields its hotels while the answer arrives. Only one goroutine may use it.
 type HotelListStream struct {
-	client *Client
-	ctx    context.Context
-	req    *HotelListRequest
-	set    settings
-	made   iter.Seq2[*types.Hotel, error] // the hotels of NewHotelListStream
-	answer *HotelListResponse             // the Response of made
+	client       *Client
+	ctx          context.Context
+	req          *HotelListRequest
+	set          settings
+	testHotels   iter.Seq2[*types.Hotel, error] // of NewHotelListStream
+	testResponse *HotelListResponse             // of NewHotelListStream
 
 	resp     *HotelListResponse
 	complete bool
@@ -43,17 +43,17 @@ func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListRe
 		f := faults{{"hotels", "is nil; pass the hotels that Hotels yields"}}
 		hotels = failedSeq[*types.Hotel](f.err("NewHotelListStream"))
 	}
-	return &HotelListStream{made: hotels, answer: resp}
+	return &HotelListStream{testHotels: hotels, testResponse: resp}
 }
 
-// Hotels makes the call and yields the hotels of HotelList, in the same order. Each loop over it is a new call. An error ends
-// the iteration. A refusal or an invalid answer may show only after the hotels, so use them only provisionally until the loop
-// has ended without an error. If an answer breaks off before the first hotel, the client asks again; later the error is a
-// *TransportError with the number of hotels.
+// Hotels makes the call and yields the hotels of HotelList, in the same order. Each loop over it is a new call. An error
+// ends the iteration. A refusal or an invalid answer may show only after the hotels, so use them only provisionally until
+// the loop has ended without an error. If the answer is cut off before the first hotel, the client sends the request again.
+// If it is cut off later, the error is a *TransportError with the number of hotels.
 //
-// The time of the loop is part of the time of the call: a slow loop needs WithTimeout or a deadline of ctx, because the default
-// is 60 seconds. Breaking out of the loop closes the answer, and over HTTP/1.1 its connection. Without WithHTTPClient a stream
-// uses HTTP/1.1.
+// The time of the loop is part of the time of the call. A slow loop needs WithTimeout or a deadline of ctx, because the
+// default time limit is 60 seconds. Breaking out of the loop closes the answer, and over HTTP/1.1 its connection. Without
+// WithHTTPClient a stream uses HTTP/1.1.
 func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	return func(yield func(*types.Hotel, error) bool) {
 		if err := s.receive(func(h *types.Hotel) bool { return yield(h, nil) }); err != nil {
@@ -71,8 +71,8 @@ func (s *HotelListStream) Response() (resp *HotelListResponse, complete bool) {
 // receive makes the call. It returns nil if yield returned false.
 func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	s.resp, s.complete = nil, false
-	if s.made != nil {
-		return s.receiveMade(yield)
+	if s.testHotels != nil {
+		return s.receiveTest(yield)
 	}
 	x, err := begin(s.ctx, s.client, OpHotelList, operations[OpHotelList], s.req, s.set)
 	if err != nil {
@@ -90,9 +90,9 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	return x.outcome
 }
 
-func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
-	s.resp = s.answer
-	for hotel, err := range s.made {
+func (s *HotelListStream) receiveTest(yield func(*types.Hotel) bool) error {
+	s.resp = s.testResponse
+	for hotel, err := range s.testHotels {
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
 	return nil
 }
 
-// finish reads the rest of the answer, without the hotels.
+// finish checks the answer once all hotels were yielded.
 func (s *HotelListStream) finish(r *hotelReader) error {
 	resp := &r.page
 	if err := r.read(resp, &resp.Meta, func() error { return s.req.check(resp, r.exchange) }); err != nil {
@@ -121,14 +121,14 @@ type hotelReader struct {
 	search  *HotelListStream
 	yield   func(*types.Hotel) bool
 	page    HotelListResponse // without its hotels
-	hotels  int               // yielded so far
+	hotels  int               // the number of hotels yielded so far
 	stopped bool
 }
 
 // errBreak ends the reading of an answer when the caller's loop has ended.
 var errBreak = errors.New("the loop has ended")
 
-func (r *hotelReader) handOut(h *types.Hotel) error {
+func (r *hotelReader) yieldHotel(h *types.Hotel) error {
 	if r.hotels++; r.hotels == 1 {
 		r.watch.yieldsFirstHotel()
 	}
@@ -145,7 +145,7 @@ func (r *hotelReader) DecodeFeed(begun transport.Result, body *wire.Feed) (again
 	s.resp = &HotelListResponse{Meta: r.meta(wire.Envelope{})}
 	s.resp.Basic.SessionID = s.resp.Meta.SessionID
 	target := r.target(&r.page)
-	target.Take = r.handOut
+	target.Take = r.yieldHotel
 	r.decodeFeed(begun, body, target)
 	if r.stopped {
 		body.Stop()

@@ -34,8 +34,8 @@ type TokenStore interface {
 	CompareAndDelete(ctx context.Context, key string, refused Token) error
 }
 
-// TokenLeaser is a TokenStore that lets one process at a time fetch a token. When a fleet starts, the
-// others wait for its token; while it renews a token, they continue with the old one.
+// TokenLeaser is a TokenStore that lets one process at a time fetch a token. When a fleet starts, the other processes wait
+// for the token. While one process renews the token, the others continue with the old token.
 type TokenLeaser interface {
 	TokenStore
 	// TryLease gives the caller the lease to fetch the token under key, until it calls release or dies. ok is false if

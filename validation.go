@@ -49,13 +49,13 @@ func (e *ValidationError) details() details {
 	return details{operation: cmp.Or(e.Operation, Operation(e.Func))}
 }
 
-// LogValue is the log group of APIError. Its operation may be Func.
+// LogValue returns attributes for slog, like APIError.LogValue. Its operation may be Func.
 func (e *ValidationError) LogValue() slog.Value { return logValue(e) }
 
 // validation collects the faults of one call.
 type validation struct {
 	faults
-	loopback  bool // the base URL is loopback, so the callback URL may be, too
+	loopback  bool // the base URL is loopback, so the callback URL may be loopback, too
 	callbacks bool // the credential may register callbacks
 }
 

@@ -42,7 +42,7 @@ type OrderVoucherResponse struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	// Status never makes the call fail. With VoucherGenerated there is a Voucher.
+	// Status is never the reason of an error. With VoucherGenerated the service sends a Voucher.
 	Status  types.VoucherStatus `json:"status"`
 	Voucher *types.Voucher      `json:"voucher"`
 	Meta    ResponseMeta        `json:"-"`
@@ -107,8 +107,8 @@ func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) strin
 // VoucherError reports that a document could not be downloaded, verified or written. No byte of an unverified document was
 // returned.
 type VoucherError struct {
-	Reference     string // of the order; only SaveVoucher and OpenVoucher set it
-	VoucherNumber string // empty without a voucher
+	Reference     string // a reference of the order; only SaveVoucher and OpenVoucher set it
+	VoucherNumber string // empty if there is no voucher
 	Version       int
 	Status        types.VoucherStatus // set with ErrVoucherNotReady and ErrNoVoucher
 	Err           error               // a sentinel of vouchers, or another cause
@@ -153,7 +153,7 @@ func (e *VoucherError) kind() ErrorKind {
 
 func (e *VoucherError) details() details { return details{reference: e.Reference} }
 
-// LogValue is a group for slog: the kind, the reference, the text, and the details of Err.
+// LogValue returns attributes for slog: the kind, the reference, the text, and the details of Err.
 func (e *VoucherError) LogValue() slog.Value { return logValue(e) }
 
 func voucherError(v *types.Voucher, err error, format string, args ...any) error {

@@ -69,11 +69,11 @@ func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
 // connection or of w. A nil w is a *ValidationError. The download ends with ctx or WithTimeout, and without a deadline after
 // five minutes. A broken download is not resumed.
 //
-// The request has no credentials. It follows up to three redirects if the voucher has a digest. Link and redirects must be
-// https, and lead to a public host, as ValidateCallbackURL defines it, and to its public addresses, unless WithVoucherHosts
-// names the host. With your own DialContext, the connected address is checked before anything is sent. A proxy, or a
-// RoundTripper other than *http.Transport, must check addresses itself. A client of a loopback base URL accepts any host, and
-// http on loopback.
+// The request has no credentials. It follows up to three redirects if the voucher has a digest. The link and its redirects
+// must be https. They must lead to a public host, as ValidateCallbackURL defines it, and to public addresses, unless
+// WithVoucherHosts names the host. With your own DialContext, the connected address is checked before anything is sent. A
+// proxy, or a RoundTripper other than *http.Transport, must check addresses itself. A client of a loopback base URL accepts
+// any host, and http on loopback.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...CallOption) error {
 	set, err := c.collectVoucher(ctx, "DownloadVoucher", nil, opts)
 	if err != nil {
@@ -109,8 +109,8 @@ func (f tempFile) Close() error {
 	return err
 }
 
-// spool returns the verified document of v in a temporary file, at its start. Without a dir, the file is in the directory of
-// temporary files, and on Unix a killed process leaves no file.
+// spool writes the verified document of v to a temporary file in dir, and rewinds the file. Without a dir, the file is in
+// the directory of temporary files, and on Unix a killed process leaves no file.
 func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir string) (temp tempFile, err error) {
 	file, err := os.CreateTemp(dir, ".voucher-*")
 	if err != nil {
@@ -157,7 +157,8 @@ func (s *settings) acceptable(v *types.Voucher) error {
 	case v == nil:
 		return &VoucherError{Err: ErrNoVoucher, Detail: "the voucher is nil"}
 	case v.ByteSize > s.MaxVoucherBytes || v.Signature == nil && v.ByteSize < 1:
-		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.MaxVoucherBytes)
+		return voucherError(v, errVoucherSize, "the voucher states %d bytes; the limit is %d (WithMaxVoucherBytes)",
+			v.ByteSize, s.MaxVoucherBytes)
 	case v.Signature == nil && !s.UnsignedVouchers:
 		return unsignedVoucher(v)
 	}
@@ -170,7 +171,7 @@ func unsignedVoucher(v *types.Voucher) error {
 
 var errVoucherSize = errors.New("the document's size is outside the limits")
 
-// sizeSlack is how many bytes a document with the right digest may have more than its voucher states.
+// sizeSlack limits how many bytes more than its voucher states a document with the right digest may have.
 const sizeSlack = 64 << 10
 
 // copyDocument copies and verifies a document. It reads at most one byte more than is allowed.
@@ -219,13 +220,14 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 	return copyDocument(ctx, w, resp.Body, v, set, links)
 }
 
-// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher get the voucher, whose link may expire during a download,
-// or lead to an older version.
+// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher get the voucher. They get it again because the link may
+// expire during a download, or lead to an older version.
 const maxVoucherAttempts = 3
 
 // SaveVoucher gets the voucher of an order, saves its document at path, readable only for the file's owner, and returns the
-// voucher. It writes, verifies and syncs a file beside path, and then renames it: path has a whole document, or after an error
-// its old content. A process that is killed may leave a file named .voucher-*, which you can delete.
+// voucher. It writes, verifies and syncs a temporary file beside path, and then renames that file to path. So path has a
+// whole document, or after an error its old content. A process that is killed may leave a file named .voucher-*, which you
+// can delete.
 //
 // If the link has expired, or the document is incomplete or altered, there may be a newer version: SaveVoucher gets the
 // voucher again, at most three times in all. With req.IncludeDocument it uses the document in the answer, or the link if the
@@ -276,8 +278,7 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 	})
 }
 
-// VoucherDocument is a verified document, for http.ServeContent for instance. Only one goroutine may
-// use it at a time.
+// VoucherDocument is a verified document, for example for http.ServeContent. Only one goroutine may use it at a time.
 type VoucherDocument struct {
 	Voucher *types.Voucher
 	Size    int64         // in bytes
@@ -312,7 +313,7 @@ func (d *VoucherDocument) Close() error {
 	return nil
 }
 
-// spoolVoucher gets the voucher of an order, and its document in a file of spool.
+// spoolVoucher gets the voucher of an order, and spools its document.
 func (c *Client) spoolVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, dir string) (*types.Voucher, tempFile, error) {
 	ask, reference := *req, req.anyReference()
 	for attempt := 1; ; attempt++ {

@@ -65,7 +65,7 @@ func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
 	case u.Scheme != "https":
 		return nil, fmt.Errorf("%s is not https", what)
 	case !c.trustsHost(host) && hostProblem(host) != "":
-		return nil, fmt.Errorf("%s leads to %.100q, which is not a public host; name a private host with WithVoucherHosts", what, host)
+		return nil, fmt.Errorf("%s leads to %.100q, which is not a public host; if you trust this host, name it in WithVoucherHosts", what, host)
 	}
 	return u, nil
 }
@@ -81,7 +81,7 @@ func (c *Client) requestDocument(ctx context.Context, u *url.URL) (*http.Respons
 		return nil, err
 	}
 	req.Header.Set(userAgent, cmp.Or(c.defaults.Header.Get(userAgent), defaultUserAgent))
-	req.Header.Set("Accept-Encoding", "identity") // the digest is over the bytes as issued
+	req.Header.Set("Accept-Encoding", "identity") // the digest is of the uncompressed document
 	// A RoundTripper follows no redirect and has no cookies.
 	resp, err := c.documentTransport(req).RoundTrip(req)
 	if err == nil && (resp == nil || resp.Body == nil) {
@@ -106,7 +106,7 @@ func documentRefused(v *types.Voucher, status int) error {
 	case status >= http.StatusInternalServerError:
 		next = "; " + tryLater
 	case isRedirect(status):
-		next = "; at most three redirects are followed, and none without a digest"
+		next = "; at most three redirects are followed, and none if the voucher has no digest"
 	}
 	return voucherError(v, err, "HTTP %d%s", status, next)
 }
@@ -140,7 +140,7 @@ func publicTransport(t *http.Transport) *http.Transport {
 	}
 	//lint:ignore SA1019 deprecated, and used where it is set
 	switch own := t.Dial; {
-	case t.DialContext != nil: // net/http ignores Dial then
+	case t.DialContext != nil: // net/http then ignores Dial
 	case own != nil:
 		t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) { return own(network, addr) }
 	default:
@@ -185,13 +185,13 @@ func publicAddress(addr string) error {
 		ip = netip.AddrFrom4([4]byte(ipv6[12:]))
 	}
 	if err == nil && !isPublic(ip) {
-		return fmt.Errorf("the host has the private address %s; name a private host with WithVoucherHosts", peer.Addr())
+		return fmt.Errorf("the host has the private address %s; if you trust this host, name it in WithVoucherHosts", peer.Addr())
 	}
 	return nil
 }
 
-// withoutLinks returns err, or its first cause without the links, or else its text with the links redacted: anyone with the
-// link can get the document.
+// withoutLinks returns err, or its first cause whose text has no link. If there is none, it returns the text of err with the
+// links redacted. Anyone with a link can get the document.
 func withoutLinks(err error, links []string) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		if text := cause.Error(); redactLinks(text, links) == text {

@@ -45,16 +45,16 @@ func (e *WebhookError) Unwrap() error { return e.Err }
 func (*WebhookError) kind() ErrorKind  { return KindWebhook }
 func (*WebhookError) details() details { return details{} }
 
-// LogValue is a group for slog: the kind and the text.
+// LogValue returns attributes for slog: the kind and the text.
 func (e *WebhookError) LogValue() slog.Value { return logValue(e) }
 
-// WebhookEvent is a verified delivery. QueryOrders returns the order's current state. The JSON of an event is a full copy, for
-// your queue. Do not decode the body of a delivery into it, because anyone can write one: use VerifyWebhook.
+// WebhookEvent is a verified delivery. QueryOrders returns the order's current state. The JSON of an event is a full copy,
+// for your queue. Do not decode the body of a delivery into it, because anyone can send a body: use VerifyWebhook.
 type WebhookEvent struct {
 	CustomerReferenceNo string          `json:"customerReferenceNo"`
 	HotelConfirmNo      string          `json:"hotelConfirmNo,omitempty"`
 	Kind                types.EventKind `json:"event"`
-	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
+	// EventTime is the time of the event as Unix time in milliseconds, or 0 if the delivery has no time.
 	EventTime int64 `json:"eventTime,omitempty"`
 
 	Account  string    `json:"account,omitempty"` // see VerifyWebhookOptions
@@ -82,7 +82,7 @@ var readWebhookBody = wire.Struct([]wire.Field[webhookBody]{
 	{Name: "eventTime", Read: func(l *wire.Lexer, v *webhookBody) { v.EventTime = l.Int64() }},
 })
 
-// Time returns EventTime as a time, or the zero Time if it was not sent.
+// Time returns EventTime as a time, or the zero Time if the delivery has no time.
 func (e *WebhookEvent) Time() time.Time {
 	if e.EventTime == 0 {
 		return time.Time{}
@@ -90,8 +90,8 @@ func (e *WebhookEvent) Time() time.Time {
 	return time.UnixMilli(e.EventTime)
 }
 
-// Keys returns the keys of the event for an EventStore, hashes of 64 characters. Duplicates share at least one key. Events of
-// two accounts share none, nor do a signed and an unsigned event.
+// Keys returns the keys of the event for an EventStore, hashes of 64 characters. Duplicates share at least one key. Events
+// of two accounts share no key. A signed and an unsigned event share no key either.
 func (e *WebhookEvent) Keys() []string {
 	trust := "signed"
 	if !e.Signed {
@@ -103,9 +103,9 @@ func (e *WebhookEvent) Keys() []string {
 	switch {
 	case e.ID != "":
 		key = hashed(trust, "id", e.ID)
-	case oneOf(e.Kind, types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled): // once per order
+	case oneOf(e.Kind, types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled): // occurs once per order
 		key = hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind))
-	case e.EventTime != 0: // any other kind may come again
+	case e.EventTime != 0: // any other kind may occur again for the same order
 		key = hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime))
 	}
 	if e.Signed && key != body {
@@ -149,23 +149,23 @@ func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []strin
 	case !o.AllowUnsigned:
 		return nil, &WebhookError{ErrWebhookSignature, "the delivery has no signature; ask for a webhook signing secret, or set AllowUnsigned"}
 	}
-	var said webhookBody
-	target := decodeTarget(&said)
+	var decoded webhookBody
+	target := decodeTarget(&decoded)
 	target.Lenient = true
 	mismatches, err := wire.DecodeBare(context.Background(), body, target)
 	if err != nil {
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
 	}
 	for _, m := range mismatches.List {
-		if m.Path == "customerReferenceNo" || m.Path == "event" { // here a number is not a text
+		if m.Path == "customerReferenceNo" || m.Path == "event" { // a lenient decoder accepts a number as text
 			return nil, &WebhookError{ErrWebhookBody, m.String()}
 		}
 	}
-	if said.CustomerReferenceNo == "" || said.Kind == "" {
+	if decoded.CustomerReferenceNo == "" || decoded.Kind == "" {
 		return nil, &WebhookError{ErrWebhookBody, "customerReferenceNo or event is missing"}
 	}
-	return &WebhookEvent{CustomerReferenceNo: said.CustomerReferenceNo, HotelConfirmNo: said.HotelConfirmNo, Kind: said.Kind,
-		EventTime: said.EventTime, Account: account, ID: h.Get(eventIDHeader), Signed: !signedAt.IsZero(), SignedAt: signedAt, Raw: body}, nil
+	return &WebhookEvent{CustomerReferenceNo: decoded.CustomerReferenceNo, HotelConfirmNo: decoded.HotelConfirmNo, Kind: decoded.Kind,
+		EventTime: decoded.EventTime, Account: account, ID: h.Get(eventIDHeader), Signed: !signedAt.IsZero(), SignedAt: signedAt, Raw: body}, nil
 }
 
 const maxSignatureHeader = 4096
@@ -198,12 +198,12 @@ func checkSignature(body []byte, header string, secrets []string, tolerance time
 	}
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return time.Time{}, "", &WebhookError{ErrWebhookSignature, "the time is out of range"}
+		return time.Time{}, "", &WebhookError{ErrWebhookSignature, "the time t in the signature header is out of range"}
 	}
 	at = time.Unix(seconds, 0)
 	if d := time.Since(at).Abs(); d > tolerance {
 		return time.Time{}, "", &WebhookError{ErrWebhookTime,
-			fmt.Sprintf("it is %s off, the tolerance is %s; check this machine's clock", d.Round(time.Second), tolerance)}
+			fmt.Sprintf("it differs from this machine's clock by %s, the tolerance is %s; check the clock", d.Round(time.Second), tolerance)}
 	}
 	return at, signer, nil
 }
@@ -251,8 +251,9 @@ type VerifyWebhookOptions struct {
 	// Secrets are the webhook signing secrets, not the application's secret; one of them must match. Set two during a
 	// rotation.
 	Secrets []types.Secret
-	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL can send. A signature that is
-	// present must match, unless Secrets is empty. An event that comes unsigned and then signed is handled twice.
+	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL can send. If a delivery has a
+	// signature, the signature must match, unless Secrets is empty. An event that arrives unsigned and then signed is
+	// handled twice.
 	AllowUnsigned bool
 	// Account names the account of the events, because two accounts may have the same references and event ids. It is part
 	// of the keys, so accounts can share an EventStore. By default each secret counts as an account: after a rotation, a

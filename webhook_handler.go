@@ -15,14 +15,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// settleTimeout bounds the store's calls after the function, when the sender may have disconnected.
+// settleTimeout bounds the calls of the store after the function has returned. The sender may have disconnected by then, so
+// that its ctx has ended.
 const settleTimeout = 5 * time.Second
 
 // WebhookHandler is an http.Handler for webhooks. Create it with NewWebhookHandler. It is safe for concurrent use.
 type WebhookHandler struct {
 	opts     WebhookOptions
 	trust    VerifyWebhookOptions
-	unsigned EventStore // for unsigned events
+	unsigned EventStore // the store of unsigned events
 	fn       func(context.Context, *WebhookEvent) error
 }
 
@@ -36,8 +37,8 @@ type WebhookOptions struct {
 	// Store is in memory by default, with the last 100,000 signed events, and the last 200,000 unsigned events.
 	Store     EventStore
 	Retention time.Duration // how long Store remembers an event, 7 days by default
-	// Lease limits the handling of an event, 1 minute by default. After it the function's ctx ends, and a duplicate may be
-	// handled.
+	// Lease limits how long an event is handled, 1 minute by default. Then the ctx of the function ends, and a duplicate of
+	// the event may be handled.
 	Lease        time.Duration
 	MaxBodyBytes int64 // 1 MiB by default
 	// ReadTimeout limits the reading of the body, 10 seconds by default. It needs a ResponseWriter with a read deadline;
@@ -112,7 +113,8 @@ func (h *WebhookHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *WebhookHandler) handle(w http.ResponseWriter, r *http.Request) (status int, err error) {
-	// Before any refusal, because net/http then reads the body itself. It fails behind some middlewares.
+	// The deadline is set before any refusal, because net/http reads the body after a refusal. Some middlewares do not
+	// support it.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.opts.ReadTimeout))
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, fmt.Errorf("hotelstays: webhook: the method is %.20q, not POST", r.Method)
@@ -160,7 +162,7 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: %w", ErrWebhookBusy)
 	}
 	done := false
-	defer func() { // also if fn panics; but after the lease another process may have the claim
+	defer func() { // also if fn panics; not after the lease, because another process may have the claim
 		if !done && time.Now().Before(leaseEnd) {
 			_ = h.settle(ctx, func(ctx context.Context) error { return store.Release(ctx, keys) })
 		}
@@ -178,7 +180,7 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	})
 	if err != nil {
 		return http.StatusServiceUnavailable,
-			fmt.Errorf("hotelstays: webhook: the event was handled, but the store did not mark it; it may be handled again: %w", err)
+			fmt.Errorf("hotelstays: webhook: the event was handled, but the store did not mark it, so it may be handled again: %w", err)
 	}
 	return http.StatusOK, nil
 }

@@ -40,15 +40,15 @@ type EventStore interface {
 
 const defaultEvents = 200_000 // keys, two per event
 
-var errEventsFull = errors.New("too many events are being handled at once")
+var errEventsFull = errors.New("too many events are being handled at the same time; set WebhookOptions.Store to a store without this limit")
 
 // memoryEvents is an EventStore for one process. At its limit it drops the oldest done keys, and never a claim.
 type memoryEvents struct {
-	limit int // keys
+	limit int // the largest number of keys
 
 	mu   sync.Mutex
 	held map[string]*eventKey
-	done []*eventKey // oldest first; some are no longer held
+	done []*eventKey // oldest first; some are no longer in held
 }
 
 type eventKey struct {
@@ -99,7 +99,7 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 		m.held[key] = &eventKey{key, until, true}
 		m.done = append(m.done, m.held[key])
 	}
-	m.makeRoom(0) // the claim may have expired, and its room may be taken
+	m.makeRoom(0) // if the claim had expired, other keys may have taken its room
 	return nil
 }
 
@@ -114,7 +114,8 @@ func (m *memoryEvents) Release(_ context.Context, keys []string) error {
 	return nil
 }
 
-// makeRoom drops expired keys, then the oldest done keys. It searches the claims last, because there can be many.
+// makeRoom drops expired keys, then the oldest done keys, until n keys fit. It searches the claims last, because there can
+// be many.
 func (m *memoryEvents) makeRoom(n int) bool {
 	now := time.Now()
 	full := func() bool { return len(m.held)+n > m.limit }

@@ -32,7 +32,7 @@ var (
 type Ring struct{ keys []ringKey }
 
 type ringKey struct {
-	id [keyIDSize]byte // part of a hash: it names a missing key, and reveals nothing of the key
+	id [keyIDSize]byte // the beginning of the key's hash, by which errors name a missing key
 	cipher.AEAD
 }
 
@@ -123,7 +123,7 @@ func (r *Ring) OpenToken(place string, sealed []byte) (hotelstays.Token, error) 
 	plain, err := r.Open(place, sealed)
 	var t token
 	if err == nil && json.Unmarshal(plain, &t) != nil {
-		err = errors.New("the decrypted data is not a token; store only data of SealToken there")
+		err = errors.New("the decrypted data is not a token; at this place, store only what SealToken returned")
 	}
 	if err != nil {
 		return hotelstays.Token{}, err

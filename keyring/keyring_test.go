@@ -81,7 +81,7 @@ func TestRingRefusesChangedDataOtherPlacesAndUnknownKeys(t *testing.T) {
 	}
 }
 
-func TestKeysHave32Bytes(t *testing.T) {
+func TestNewRefusesKeysThatAreNot32Bytes(t *testing.T) {
 	got, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
 	assert.Nil(t, got)
 	require.EqualError(t, err, "keys[1] has 9 bytes; pass 32 random bytes, not hex or base64 text")
@@ -93,7 +93,7 @@ func TestKeysHave32Bytes(t *testing.T) {
 	assert.ErrorContains(t, err, "keys is empty")
 }
 
-func TestRingWithoutAKeyIsAnError(t *testing.T) {
+func TestRingWithoutKeysReturnsErrors(t *testing.T) {
 	for _, r := range []*keyring.Ring{nil, {}} {
 		_, err := r.Seal("place", nil)
 		assert.ErrorContains(t, err, "no key")

@@ -13,8 +13,8 @@ type Caller struct {
 	Priority int
 }
 
-// atLeast: each lane with callers gets at least every tenth slot.
-const atLeast = 10
+// maxPassed slots in a row may go to other lanes: so each lane with callers gets at least a tenth of the slots.
+const maxPassed = 9
 
 // Queue holds waiting callers and decides who is next. Urgent lanes go first, but each lane with callers gets at
 // least a tenth of the slots. Within a lane the accounts take turns (deficit round robin). Within an account, the
@@ -92,11 +92,11 @@ func (q *Queue[V]) Pop() V {
 	return v
 }
 
-// next returns the first lane with callers, or a later lane that nine slots have passed.
+// next returns the first lane with callers, or a later lane if maxPassed slots went to other lanes.
 func (q *Queue[V]) next() *lane {
 	var first *lane
 	for i := range q.lanes {
-		if l := &q.lanes[i]; l.turns.Len() > 0 && (first == nil || l.passed >= atLeast-1) {
+		if l := &q.lanes[i]; l.turns.Len() > 0 && (first == nil || l.passed >= maxPassed) {
 			first = l
 		}
 	}
@@ -110,8 +110,8 @@ func (q *Queue[V]) next() *lane {
 	return first
 }
 
-// Remove removes a caller whose ctx has ended, and reports whether it was waiting. If it was not, Pop has already
-// returned it: give its slot back.
+// Remove removes a caller whose ctx has ended, and reports whether it was waiting. If the caller was not waiting, Pop has
+// already returned it: give its slot back.
 func (q *Queue[V]) Remove(p Place) (waited bool) {
 	if p.caller == nil {
 		return false

@@ -11,7 +11,8 @@ import (
 
 const interactive, background = 1, -1
 
-// serveAll pushes callers, and returns their accounts and numbers within the account in the order of service.
+// serveAll pushes callers, and returns them in the order in which Pop returns them. Each is named by its account and its
+// number within the account.
 func serveAll(callers []Caller) []string {
 	var q Queue[chan int]
 	names, pushed := map[chan int]string{}, map[string]int{}
@@ -28,8 +29,8 @@ func serveAll(callers []Caller) []string {
 	return served
 }
 
-// each returns a caller of an account for each letter. Account w has the weight 3.
-func each(accounts string, priority int) (callers []Caller) {
+// callersOf returns one caller for each letter; the letter is the account. Account w has the weight 3.
+func callersOf(accounts string, priority int) (callers []Caller) {
 	for account := range strings.SplitSeq(accounts, "") {
 		callers = append(callers, Caller{Account: account, Priority: priority, Weight: map[string]int{"w": 3}[account]})
 	}
@@ -41,14 +42,14 @@ func TestQueueServesLanesAndAccountsInTurn(t *testing.T) {
 		callers []Caller
 		want    string
 	}{
-		"the first caller is first":             {each("aaa", 0), "a1 a2 a3"},
-		"accounts take turns":                   {each("aaaabbc", 0), "a1 b1 c1 a2 b2 a3 a4"},
-		"a weight of 3 is three slots per turn": {each("aawwwwww", 0), "a1 w1 w2 w3 a2 w4 w5 w6"},
-		"unused slots of a turn are dropped":    {each("wwaaw", 0), "w1 w2 w3 a1 a2"},
-		"interactive callers are first":         {append(append(each("c", background), each("ab", 0)...), each("xy", interactive)...), "x1 y1 a1 b1 c1"},
-		"a later lane gets every tenth slot": {append(each("b", background), each("aaaaaaaaaa", 0)...),
+		"the first caller is first":             {callersOf("aaa", 0), "a1 a2 a3"},
+		"accounts take turns":                   {callersOf("aaaabbc", 0), "a1 b1 c1 a2 b2 a3 a4"},
+		"a weight of 3 is three slots per turn": {callersOf("aawwwwww", 0), "a1 w1 w2 w3 a2 w4 w5 w6"},
+		"unused slots of a turn are dropped":    {callersOf("wwaaw", 0), "w1 w2 w3 a1 a2"},
+		"interactive callers are first":         {append(append(callersOf("c", background), callersOf("ab", 0)...), callersOf("xy", interactive)...), "x1 y1 a1 b1 c1"},
+		"a later lane gets every tenth slot": {append(callersOf("b", background), callersOf("aaaaaaaaaa", 0)...),
 			"a1 a2 a3 a4 a5 a6 a7 a8 a9 b1 a10"},
-		"no lane starves": {append(append(each("bb", background), each("dd", 0)...), each("iiiiiiiiiiiiiiiii", interactive)...),
+		"no lane starves": {append(append(callersOf("bb", background), callersOf("dd", 0)...), callersOf("iiiiiiiiiiiiiiiii", interactive)...),
 			"i1 i2 i3 i4 i5 i6 i7 i8 i9 b1 d1 i10 i11 i12 i13 i14 i15 i16 i17 b2 d2"},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, strings.Join(serveAll(test.callers), " ")) })

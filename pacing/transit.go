@@ -14,8 +14,8 @@ import (
 type Transit struct {
 	Window time.Duration // over which the service counts requests
 	Margin time.Duration // the service may count a request this long after its arrival; add it to the Window yourself
-	// Enough is how many answers of a minute must prove an arrival before Transit relies on the longest proved
-	// transit: ten times the rate limit. With 0 it never does.
+	// Enough is how many answers of a minute must prove an arrival before Transit relies on the longest proved transit. Use
+	// ten times the rate limit. With 0 Transit never relies on it.
 	Enough  int
 	Last429 time.Time // of the last 429, which proves an estimate wrong; zero: none
 
@@ -41,9 +41,9 @@ func (t *Transit) Learn(left time.Time, r types.PermitResult, now time.Time) {
 	}
 }
 
-// ArrivedBy returns the time by which a request that left at left has arrived, and whether its answer proves it.
-// That is r.ArrivedBy, but at most the time of the answer's first byte. After a recent 429 it is later. Without a
-// proof it is an estimate, which the answer to a later request may prove wrong.
+// ArrivedBy returns the time by which a request that left at left has arrived, and whether its answer proves it. The time is
+// r.ArrivedBy, but at most the time of the answer's first byte. After a recent 429 the time is later. Without a proof the
+// time is an estimate, which the answer to a later request may prove wrong.
 func (t *Transit) ArrivedBy(left time.Time, r types.PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {
@@ -54,7 +54,7 @@ func (t *Transit) ArrivedBy(left time.Time, r types.PermitResult, now time.Time)
 	if !r.FirstByte.IsZero() && r.FirstByte.Before(by) {
 		by, known = r.FirstByte, true
 	}
-	if by.Before(left) { // the service's cost can exceed the round trip
+	if by.Before(left) { // Server-Cost-Milliseconds can exceed the round trip
 		by = left
 	}
 	return by, known
@@ -90,7 +90,7 @@ func (t *Transit) proved() time.Duration {
 	return max(longest, t.Window)
 }
 
-// roll starts a new minute, and drops all but the minute before it.
+// roll starts a new minute if the current minute is over. It keeps only the minute before.
 func (t *Transit) roll(now time.Time) {
 	switch age := now.Sub(t.began); {
 	case age >= 2*time.Minute:

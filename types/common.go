@@ -25,8 +25,8 @@ func (t *I18N) String() string {
 	return cmp.Or(t.EN, t.ZH, t.AR)
 }
 
-// In returns the text in a language, such as "ar", "ar-AE" or "ar_AE", by its base language.
-// Without that text it returns String.
+// In returns the text in a language. Only the base language counts: "ar", "ar-AE" and "ar_AE" return the Arabic text. If
+// that text is missing, In returns String.
 func (t *I18N) In(language string) string {
 	if t == nil {
 		return ""
@@ -60,15 +60,14 @@ type PageReq struct {
 	// PageSize is the number of items of a page. 0 means the default, which the request
 	// documents together with the limit.
 	PageSize int `json:"pageSize,omitempty"`
-	// Cursor is sent as it is. No response is documented to carry one, so the iterators
-	// advance by PageNum.
+	// Cursor is sent unchanged. No response is documented to return a cursor, so the iterators advance by PageNum.
 	Cursor *int64 `json:"cursor,omitempty"`
 }
 
 // PageResp is the position of a page in its listing.
 type PageResp struct {
-	// Total is the number of items of the whole listing. 0 means that there are none, or that
-	// the query has no totals.
+	// Total is the number of items of the whole listing. 0 means that there are no items, or that the service does not count
+	// the items of this query.
 	Total int `json:"total,omitempty"`
 	// HasMore reports whether another page follows; nil: the service did not say.
 	HasMore *bool `json:"hasMore,omitempty"`
@@ -105,8 +104,7 @@ type GuestPerRoom struct {
 	ChildrenAges []int `json:"childrenAges,omitempty"`
 }
 
-// Gender is the gender of a guest. The service ignores letter case, also takes M and F, and
-// refuses every other value.
+// Gender is the gender of a guest. The service ignores letter case, also accepts M and F, and refuses every other value.
 type Gender string
 
 // The documented genders.
@@ -127,9 +125,9 @@ type Guest struct {
 	// Age is in years, and matters for children only. It is a pointer because infants have
 	// the age 0.
 	Age *int `json:"age,omitempty"`
-	// IsChild is your own decision; nil is not sent.
+	// IsChild says whether you treat the guest as a child. You decide this; nil is not sent.
 	IsChild *bool `json:"isChild,omitempty"`
-	// Gender reaches those suppliers whose contracts ask for it.
+	// Gender is passed on to the suppliers whose contracts ask for it.
 	Gender Gender `json:"gender,omitempty"`
 	// DateOfBirth is required by some suppliers, and for a child or infant without an Age.
 	DateOfBirth Date `json:"dateOfBirth,omitempty"`

@@ -26,7 +26,7 @@ const (
 
 // Destination is one place of the tree.
 type Destination struct {
-	// ID is a UUID. Searches take it as their DestinationID.
+	// ID is a UUID. Use it as the DestinationID of a search.
 	ID   string          `json:"id,omitempty"`
 	Type DestinationType `json:"type"`
 	Name *I18N           `json:"name,omitempty"`
@@ -39,8 +39,7 @@ type Destination struct {
 	CountryName           *I18N                   `json:"countryName,omitempty"`
 	DestinationName       *I18N                   `json:"destinationName,omitempty"`
 	ParentDestinationName *I18N                   `json:"parentDestinationName,omitempty"`
-	// ParentDestinationID is the place above this one: a city's province, a province's
-	// country.
+	// ParentDestinationID is the id of the place above: for a city its province, for a province its country.
 	ParentDestinationID string `json:"parentDestinationId,omitempty"`
 }
 

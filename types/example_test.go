@@ -68,7 +68,7 @@ func ExampleI18N_String() {
 	// فندق الميناء / Room only
 }
 
-// A checkout page shows the fee, or, where there is an error, the offer's CancelFees and RateComment.
+// A checkout page shows the fee. If CancelFeeAt returns an error, it shows CancelFees and RateComment instead.
 func ExampleRoomRatePkg_CancelFeeAt() {
 	offer := types.RoomRatePkg{RefundableMode: types.RefundableFull, RefundableUntil: "2027-03-08T18:00:00+04:00",
 		CancelFees: []types.CancelFee{
@@ -130,8 +130,7 @@ func ExampleTimestamp_Time() {
 	// "2026-12-24T18:00:00" is not an ISO 8601 time with a UTC offset
 }
 
-// Nothing that prints or encodes shows a secret, wherever the secret is. Equal compares two secrets; == does not
-// compile.
+// Printing or encoding a value never shows a secret in it. Equal compares two secrets; == does not compile.
 func ExampleNewSecret() {
 	guest := types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: types.NewSecret("X1234567")}
 	fmt.Println(guest.PassportNumber)

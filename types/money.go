@@ -77,8 +77,8 @@ func (m Money) Add(n Money) (Money, error) {
 	return NewMoney(m.Currency, a.Add(b)), nil // keeps the larger number of decimals: 1.5 + 1.50 is 3.00
 }
 
-// Cmp compares m and n by value, so that 120.5 equals 120.50. It returns -1 if m is less than
-// n, 0 if they are equal, and 1 if m is greater. The errors are those of Add.
+// Cmp compares m and n by value, so that 120.5 equals 120.50. It returns -1 if m is less than n, 0 if they are equal, and 1
+// if m is greater. It returns the same errors as Add.
 func (m Money) Cmp(n Money) (int, error) {
 	a, b, err := decimals(m, n)
 	if err != nil {
@@ -87,8 +87,8 @@ func (m Money) Cmp(n Money) (int, error) {
 	return a.Cmp(b), nil
 }
 
-// Equal reports whether the currencies are the same and the amounts have the same value: 120.5
-// equals 120.50. Invalid amounts are equal only if their texts are.
+// Equal reports whether the currencies are the same and the amounts have the same value: 120.5 equals 120.50. Two invalid
+// amounts are equal only if their texts are equal.
 func (m Money) Equal(n Money) bool {
 	if m.Currency == n.Currency && m.Amount == n.Amount {
 		return true

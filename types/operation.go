@@ -57,8 +57,8 @@ func (op Operation) RateLimit() int {
 	return 0
 }
 
-// Timeout returns the default time limit of a call of op: without WithTimeout, and without an earlier deadline of
-// ctx. After this time a Book has certainly ended. An operation without a method has a minute.
+// Timeout returns the time limit of a call of op that has neither WithTimeout nor a deadline of ctx. After this time such a
+// Book has certainly ended. For an operation without a method, Timeout returns a minute.
 func (op Operation) Timeout() time.Duration {
 	switch op {
 	case "Ticket", "OAuthToken":
@@ -71,7 +71,7 @@ func (op Operation) Timeout() time.Duration {
 	return time.Minute
 }
 
-// PermitResult tells a rate limiter what the answer proves about its request. Without an answer it is zero.
+// PermitResult is what an answer proves about its request, for a rate limiter. It is zero if there was no answer.
 type PermitResult struct {
 	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
 	// minus Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.

@@ -137,7 +137,7 @@ func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 	}
 	var fee *Money
 	var next time.Time
-	fees := map[time.Time]Money{} // by deadline
+	fees := map[time.Time]Money{} // the key is the deadline
 	for i, step := range p.CancelFees {
 		deadline, err := step.Until.Time()
 		other, twice := fees[deadline.UTC()]

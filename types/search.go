@@ -10,7 +10,7 @@ type SearchBasic struct {
 	// SessionID is the session of the offers. HotelRates, CheckAvail, Book and Cancel need
 	// it.
 	SessionID string `json:"sessionId,omitempty"`
-	// StatusRemark says in a sentence why hotels are missing.
+	// StatusRemark is a sentence that says why hotels are missing.
 	StatusRemark string `json:"statusRemark,omitempty"`
 	// Notices list what a successful result lacks. They never come with EmptyReason.
 	Notices []string `json:"notices,omitempty"`
@@ -27,7 +27,7 @@ const (
 	EmptyReasonNoSupplierEnabled    EmptyReasonCode = "NO_SUPPLIER_ENABLED"
 	EmptyReasonNoSupplierPermitted  EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
 	EmptyReasonAllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED" // by market, currency, language or inventory restriction
-	EmptyReasonNoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED"   // all were asked, and all failed
+	EmptyReasonNoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED"   // all suppliers were asked, and all failed
 )
 
 // EmptyReason explains a search without hotels.
@@ -61,8 +61,7 @@ type ExchangeRateSnapshot struct {
 	USD map[string]json.Number `json:"usd,omitempty"`
 }
 
-// SortBy is the order of the hotels. Other values are sent unchanged; their effect is
-// undocumented.
+// SortBy says how the hotels are sorted. Other values are sent unchanged; their effect is undocumented.
 type SortBy string
 
 // The documented values of SortBy.

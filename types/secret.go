@@ -89,7 +89,8 @@ type Token struct {
 	Expiry time.Time
 }
 
-// maskKey masks values from readers by reflection, such as the diff of a test. Each process has its own key.
+// maskKey masks values, so that a dump by reflection, such as the diff of a test, does not show them. Each process has its
+// own key.
 var maskKey = func() (key [32]byte) {
 	_, _ = rand.Read(key[:]) // never fails
 	return key

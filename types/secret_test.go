@@ -41,8 +41,8 @@ func secretHolders() map[string]any {
 	}
 }
 
-// shown fails if a text has the canary in any of the forms that fmt prints.
-func shown(t *testing.T, what, text string) {
+// requireHidden fails if a text has the canary in any of the forms that fmt prints.
+func requireHidden(t *testing.T, what, text string) {
 	t.Helper()
 	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary),
 		fmt.Sprintf("% x", canary), fmt.Sprint([]byte(canary)[:4])[1:14]} {
@@ -50,42 +50,42 @@ func shown(t *testing.T, what, text string) {
 	}
 }
 
-func TestSecretDoesNotPrint(t *testing.T) {
+func TestPrintingNeverShowsASecret(t *testing.T) {
 	for what, v := range secretHolders() {
 		for verb := range strings.FieldsSeq("%v %+v %#v %s %q %x %X %#x %d %10.3s %t %p %w %T %z %c %U %e %b %!") {
-			shown(t, what+" "+verb, fmt.Sprintf(verb, v))
-			shown(t, what+" "+verb, fmt.Errorf(verb, v).Error())
-			shown(t, what+" in a list "+verb, fmt.Sprintf(verb, []any{v, &v}))
+			requireHidden(t, what+" "+verb, fmt.Sprintf(verb, v))
+			requireHidden(t, what+" "+verb, fmt.Errorf(verb, v).Error())
+			requireHidden(t, what+" in a list "+verb, fmt.Sprintf(verb, []any{v, &v}))
 		}
-		shown(t, what+" % x", fmt.Sprintf("% x", v))
-		shown(t, what, fmt.Sprint(v)+fmt.Sprintln(v))
+		requireHidden(t, what+" % x", fmt.Sprintf("% x", v))
+		requireHidden(t, what, fmt.Sprint(v)+fmt.Sprintln(v))
 		if text, err := json.Marshal(v); assert.NoError(t, err) {
-			shown(t, what+" JSON", string(text))
+			requireHidden(t, what+" JSON", string(text))
 		}
 		var log bytes.Buffer
 		for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
 			slog.New(handler).With("with", v).Info("m", "v", v, slog.Group("g", "v", v))
 		}
-		shown(t, what+" slog", log.String())
+		requireHidden(t, what+" slog", log.String())
 	}
 }
 
-func TestSecretIsNotInADiff(t *testing.T) {
+func TestDiffOfATestNeverShowsASecret(t *testing.T) {
 	for what, v := range secretHolders() {
-		var failed lines
+		var failed report
 		assert.Equal(&failed, "something else", v)
 		assert.Equal(&failed, v, reflect.Zero(reflect.TypeOf(v)).Interface())
 		assert.Empty(&failed, v)
 		assert.Contains(&failed, []any{1}, v)
 		require.NotEmpty(t, failed.text, what)
-		shown(t, what, failed.text)
+		requireHidden(t, what, failed.text)
 	}
 }
 
-// lines collects what testify reports.
-type lines struct{ text string }
+// report collects the failures that testify reports.
+type report struct{ text string }
 
-func (l *lines) Errorf(format string, args ...any) { l.text += fmt.Sprintf(format, args...) }
+func (r *report) Errorf(format string, args ...any) { r.text += fmt.Sprintf(format, args...) }
 
 // A reader of a dump who knows one secret, such as the beginning of all tickets, cannot read another secret.
 func TestSecretsShareNoKeystream(t *testing.T) {

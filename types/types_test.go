@@ -25,7 +25,7 @@ func TestMoneyKeepsItsDigits(t *testing.T) {
 	}
 }
 
-func TestMoneyNeverSendsAnEmptyAmount(t *testing.T) {
+func TestMoneyLeavesAnEmptyAmountOutOfJSON(t *testing.T) {
 	back, err := json.Marshal(Money{Currency: "EUR"})
 	require.NoError(t, err)
 	assert.Equal(t, `{"currency":"EUR"}`, string(back))
@@ -164,7 +164,7 @@ func TestTimestampNeedsAnOffset(t *testing.T) {
 	}
 }
 
-func TestOnlyUnansweredSearchesAreRetryable(t *testing.T) {
+func TestOnlySearchesThatNoSupplierAnsweredAreRetryable(t *testing.T) {
 	for code, want := range map[EmptyReasonCode]bool{
 		EmptyReasonNoSupplierEnabled: false, EmptyReasonNoSupplierPermitted: false,
 		EmptyReasonAllSuppliersExcluded: false, EmptyReasonNoSupplierAnswered: true, "OTHER": false,
@@ -174,7 +174,7 @@ func TestOnlyUnansweredSearchesAreRetryable(t *testing.T) {
 	assert.False(t, (*EmptyReason)(nil).Retryable())
 }
 
-func TestCancelFeeAtIsTheNextStepsFeeOrAnError(t *testing.T) {
+func TestCancelFeeAtReturnsTheFeeOfTheNextStepOrAnError(t *testing.T) {
 	const early, later = "2027-02-01T00:00:00Z", "2027-03-02T00:00:00Z"
 	free, ten := CancelFee{"2027-03-01T12:00:00Z", eur("0")}, CancelFee{"2027-03-05T16:00:00+04:00", eur("10.0")}
 	all, ten0 := CancelFee{"20270310T120000Z", eur("99")}, CancelFee{ten.Until, eur("0")}
@@ -188,42 +188,42 @@ func TestCancelFeeAtIsTheNextStepsFeeOrAnError(t *testing.T) {
 		at        string
 		want, err string
 	}{
-		"a second before a deadline":         {steps(free, ten, all), "2027-03-01T11:59:59Z", "0 EUR", ""},
-		"at a deadline":                      {steps(free, ten, all), "2027-03-01T12:00:00Z", "", "cancelFees[0] ends at that instant"},
-		"a second after a deadline":          {steps(free, ten, all), "2027-03-01T12:00:01Z", "10.0 EUR", ""},
-		"after another zone's deadline":      {steps(free, ten, all), "2027-03-05T12:00:01Z", "99 EUR", ""},
-		"steps in another order":             {steps(all, free, ten), later, "10.0 EUR", ""},
-		"after the last deadline":            {steps(free, ten, all), "2027-03-11T00:00:00Z", "", "no step"},
-		"no steps":                           {RoomRatePkg{}, "2027-03-01T00:00:00Z", "", "no step"},
-		"no zone":                            {steps(free, CancelFee{"2027-03-05T12:00:00", eur("10")}), early, "", "cancelFees[1]: "},
-		"no deadline":                        {steps(CancelFee{"", eur("10")}), early, "", "cancelFees[0]: "},
-		"no amount":                          {steps(CancelFee{free.Until, eur("")}), early, "", "invalid amount"},
-		"two fees for one deadline":          {steps(free, CancelFee{free.Until, eur("10")}), early, "", "different fees"},
-		"the same fee twice":                 {steps(ten, CancelFee{"2027-03-05T12:00:00Z", eur("10")}), early, "10.0 EUR", ""},
-		"free, without steps":                {mode(steps(), RefundableFull, free.Until), early, "0 EUR", ""},
-		"no longer free, without steps":      {mode(steps(), RefundableFull, free.Until), later, "", "no step"},
-		"free for an unknown time":           {mode(steps(), RefundableFull, "2027-03-01T12:00:00"), early, "", "refundableUntil: "},
-		"fees, and free for an unknown time": {mode(steps(free), RefundableFull, "soon"), early, "", "refundableUntil: "},
-		"the zero time":                      {steps(free), "0001-01-01T00:00:00Z", "", "zero time"},
-		"a negative fee":                     {steps(CancelFee{free.Until, eur("-1")}), early, "", "-1 EUR"},
-		"no currency":                        {steps(CancelFee{free.Until, Money{Amount: "1"}}), early, "", "no currency"},
-		"free, without a currency": {RoomRatePkg{RefundableMode: RefundableFull, RefundableUntil: free.Until},
+		"a second before a deadline":               {steps(free, ten, all), "2027-03-01T11:59:59Z", "0 EUR", ""},
+		"at a deadline":                            {steps(free, ten, all), "2027-03-01T12:00:00Z", "", "cancelFees[0] ends at that instant"},
+		"a second after a deadline":                {steps(free, ten, all), "2027-03-01T12:00:01Z", "10.0 EUR", ""},
+		"after another zone's deadline":            {steps(free, ten, all), "2027-03-05T12:00:01Z", "99 EUR", ""},
+		"steps in another order":                   {steps(all, free, ten), later, "10.0 EUR", ""},
+		"after the last deadline":                  {steps(free, ten, all), "2027-03-11T00:00:00Z", "", "no step"},
+		"no steps":                                 {RoomRatePkg{}, "2027-03-01T00:00:00Z", "", "no step"},
+		"no zone":                                  {steps(free, CancelFee{"2027-03-05T12:00:00", eur("10")}), early, "", "cancelFees[1]: "},
+		"no deadline":                              {steps(CancelFee{"", eur("10")}), early, "", "cancelFees[0]: "},
+		"no amount":                                {steps(CancelFee{free.Until, eur("")}), early, "", "invalid amount"},
+		"two fees for one deadline":                {steps(free, CancelFee{free.Until, eur("10")}), early, "", "different fees"},
+		"the same fee twice":                       {steps(ten, CancelFee{"2027-03-05T12:00:00Z", eur("10")}), early, "10.0 EUR", ""},
+		"refundable now, no steps":                 {mode(steps(), RefundableFull, free.Until), early, "0 EUR", ""},
+		"refundableUntil has passed, no steps":     {mode(steps(), RefundableFull, free.Until), later, "", "no step"},
+		"refundableUntil without a zone, no steps": {mode(steps(), RefundableFull, "2027-03-01T12:00:00"), early, "", "refundableUntil: "},
+		"refundableUntil is not a time":            {mode(steps(free), RefundableFull, "soon"), early, "", "refundableUntil: "},
+		"the zero time":                            {steps(free), "0001-01-01T00:00:00Z", "", "zero time"},
+		"a negative fee":                           {steps(CancelFee{free.Until, eur("-1")}), early, "", "-1 EUR"},
+		"no currency":                              {steps(CancelFee{free.Until, Money{Amount: "1"}}), early, "", "no currency"},
+		"refundable now, no currency": {RoomRatePkg{RefundableMode: RefundableFull, RefundableUntil: free.Until},
 			early, "", "no currency"},
-		"two fees, and a nearer step":       {steps(free, ten, CancelFee{ten.Until, eur("60")}), early, "", "different fees"},
-		"two fees for a past deadline":      {steps(free, CancelFee{free.Until, eur("10")}, all), later, "", "different fees"},
-		"no longer free, but a free step":   {mode(steps(ten0), RefundableFull, free.Until), later, "", "refundableMode is full"},
-		"still free, and a free step":       {mode(steps(ten0), RefundableFull, free.Until), early, "0 EUR", ""},
-		"free until that instant":           {mode(steps(ten), RefundableFull, later), later, "", "refundableUntil is that instant"},
-		"free without an end, but a fee":    {mode(steps(ten), RefundableFull, ""), early, "", "refundableMode is full"},
-		"free without an end":               {mode(steps(free), RefundableFull, ""), early, "0 EUR", ""},
-		"free without an end or steps":      {mode(steps(), RefundableFull, ""), early, "", "no step"},
-		"partly refundable, without steps":  {mode(steps(), RefundablePartial, free.Until), early, "", "no step"},
-		"not refundable, without steps":     {mode(steps(), RefundableNo, ""), early, "", "no step"},
-		"not refundable":                    {mode(steps(all), RefundableNo, ""), early, "99 EUR", ""},
-		"not refundable, but a free step":   {mode(steps(free), RefundableNo, ""), early, "", "refundableMode is no"},
-		"still free, but a fee":             {mode(steps(ten), RefundableFull, free.Until), early, "", "refundableMode is full"},
-		"no longer free, and a fee":         {mode(steps(free, ten), RefundableFull, free.Until), later, "10.0 EUR", ""},
-		"partly refundable, and still free": {mode(steps(free, ten), RefundablePartial, ten.Until), early, "0 EUR", ""},
+		"two fees for a later deadline":           {steps(free, ten, CancelFee{ten.Until, eur("60")}), early, "", "different fees"},
+		"two fees for a past deadline":            {steps(free, CancelFee{free.Until, eur("10")}, all), later, "", "different fees"},
+		"refundableUntil has passed, a free step": {mode(steps(ten0), RefundableFull, free.Until), later, "", "refundableMode is full"},
+		"refundable now, a free step":             {mode(steps(ten0), RefundableFull, free.Until), early, "0 EUR", ""},
+		"refundableUntil is the asked time":       {mode(steps(ten), RefundableFull, later), later, "", "refundableUntil is that instant"},
+		"full, no refundableUntil, but a fee":     {mode(steps(ten), RefundableFull, ""), early, "", "refundableMode is full"},
+		"full, no refundableUntil, a free step":   {mode(steps(free), RefundableFull, ""), early, "0 EUR", ""},
+		"full, no refundableUntil, no steps":      {mode(steps(), RefundableFull, ""), early, "", "no step"},
+		"partial, no steps":                       {mode(steps(), RefundablePartial, free.Until), early, "", "no step"},
+		"not refundable, no steps":                {mode(steps(), RefundableNo, ""), early, "", "no step"},
+		"not refundable":                          {mode(steps(all), RefundableNo, ""), early, "99 EUR", ""},
+		"not refundable, but the step is free":    {mode(steps(free), RefundableNo, ""), early, "", "refundableMode is no"},
+		"refundable now, but a fee":               {mode(steps(ten), RefundableFull, free.Until), early, "", "refundableMode is full"},
+		"refundableUntil has passed, a fee":       {mode(steps(free, ten), RefundableFull, free.Until), later, "10.0 EUR", ""},
+		"partial, and the step is free":           {mode(steps(free, ten), RefundablePartial, ten.Until), early, "0 EUR", ""},
 	} {
 		at, err := time.Parse(time.RFC3339, c.at)
 		require.NoError(t, err)
@@ -273,7 +273,7 @@ func TestI18NPrintsItsText(t *testing.T) {
 	assert.JSONEq(t, `{"ar":"واحد"}`, string(sent))
 }
 
-func TestOfferHasEachFieldOfTheRoom(t *testing.T) {
+func TestOfferOfAnOrderRoomHasEverySharedField(t *testing.T) {
 	text := []byte(`{"ratePkgId":"p","refundableMode":"full","refundableUntil":"u","cancelFees":[{"until":"v"}],
 		"originalRoomNaming":{"id":"n"},"rate":{"netRate":{"amount":1}},"totalRate":{"netRate":{"amount":2}},"rateComment":"c",
 		"includesPackaging":true,"checkIn":"i","checkOut":"o","board":{"boardId":"RO"},"tax":{"items":[]}}`)
@@ -287,7 +287,7 @@ func TestOfferHasEachFieldOfTheRoom(t *testing.T) {
 	assert.Equal(t, offer, room.Offer())
 }
 
-func TestOpenValuesKeepTheirJSON(t *testing.T) {
+func TestUndocumentedValuesKeepTheirJSON(t *testing.T) {
 	const sent = `{"a":[1.50,null,"\u0041"],"A":true}`
 	var guest OrderGuest
 	var refund RefundItem

@@ -37,7 +37,7 @@ type sandbox struct {
 	s      *hotelstaystest.Server
 	doc    *openapi3.T
 	router routers.Router
-	called map[string]bool // method and path of the file
+	called map[string]bool // the key is method and path as in the file
 }
 
 func start(t *testing.T) *sandbox {
@@ -62,8 +62,8 @@ func start(t *testing.T) *sandbox {
 	return &sandbox{t, s, doc, router, map[string]bool{}}
 }
 
-// RoundTrip sends a request, and compares request and answer with the file. The file refuses the
-// request exactly if the server answers 400 or 401.
+// RoundTrip sends a request, and compares request and answer with the file. The request must violate the file exactly if the
+// server answers 400 or 401.
 func (b *sandbox) RoundTrip(req *http.Request) (*http.Response, error) {
 	b.t.Helper()
 	var sent []byte
@@ -104,7 +104,7 @@ func (b *sandbox) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// bearer requires a token where the file does. The control token is optional.
+// bearer requires a token where the file requires one. The control token is optional.
 func bearer(_ context.Context, input *openapi3filter.AuthenticationInput) error {
 	sent := strings.HasPrefix(input.RequestValidationInput.Request.Header.Get("Authorization"), "Bearer ")
 	if input.SecuritySchemeName == "account" && !sent {
@@ -179,7 +179,7 @@ func TestOperationsMatchTheFile(t *testing.T) {
 			if b.s.Ledger().Count(op) == 0 {
 				err := call(ctx, client)
 				refused, ok := errors.AsType[*hotelstays.APIError](err)
-				require.True(t, err == nil || ok && refused.HTTPStatus == http.StatusNotFound, "%v: a reference is made up", err)
+				require.True(t, err == nil || ok && refused.HTTPStatus == http.StatusNotFound, "%v: no order has the made-up reference", err)
 			}
 		}
 		b.call("POST", "/api/trade/queryOrders", "{}", 401) // without a token

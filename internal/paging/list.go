@@ -11,18 +11,18 @@ import (
 
 // Info describes a page.
 type Info struct {
-	IDs       []string // of its items
+	IDs       []string // of the page's items
 	More      *bool    // another page follows; nil: the service did not say
 	Total     int      // items of the whole listing; 0 if unknown
-	LeftOut   bool     // the page may have had further items
+	LeftOut   bool     // items of the page may have been left out
 	RequestID string
 }
 
-// maxEmpty is how many empty pages in a row are skipped.
+// maxEmpty is how many empty pages in a row are accepted.
 const maxEmpty = 10
 
-// EndlessError reports a page that repeats an earlier one, or that is one empty page too many, although
-// another page should follow.
+// EndlessError reports that a listing does not end: the service announces another page, but this page repeats an earlier
+// page, or is the eleventh empty page in a row.
 type EndlessError struct {
 	Num       int
 	Repeats   bool // if false, the page is empty
@@ -36,8 +36,8 @@ func (e *EndlessError) Error() string {
 // Fetch returns a page by its number.
 type Fetch[P any] func(num int) (P, Info, error)
 
-// Pages yields page after page of size items each, and fetches each when the loop needs it. An error
-// is yielded once and ends the iteration.
+// Pages yields one page of size items after the other, and fetches each page when the loop needs it. An error is yielded
+// once and ends the iteration.
 //
 // Info.More decides whether another page follows. If it is nil, Info.Total decides. Without both, a page that is empty
 // or repeats an earlier page ends the listing.
@@ -93,7 +93,7 @@ func fingerprint(seed maphash.Seed, ids []string) uint64 {
 	return h.Sum64()
 }
 
-// PagesAhead is Pages with up to parallelism pages of size items in flight or unread. Info.Total decides which pages
+// PagesAhead is like Pages, but fetches up to parallelism pages before the loop needs them. Info.Total decides which pages
 // are fetched early. PagesAhead returns once every fetch has ended.
 func PagesAhead[P any](ctx context.Context, first, size, parallelism int,
 	fetch func(context.Context, int) (P, Info, error)) iter.Seq2[P, error] {
@@ -135,7 +135,7 @@ func (a *ahead[P]) next(num int) (P, Info, error) {
 }
 
 func (a *ahead[P]) start(num int) {
-	result := make(chan fetched[P], 1) // the fetch does not wait for its reader
+	result := make(chan fetched[P], 1) // buffered, so that the fetch does not wait for its reader
 	a.coming = append(a.coming, result)
 	a.calls.Go(func() {
 		var f fetched[P]

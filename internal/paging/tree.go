@@ -1,4 +1,4 @@
-// Walking a tree, with one or more calls at once.
+// Walking a tree, with one or more calls at the same time.
 
 package paging
 
@@ -9,9 +9,9 @@ import (
 )
 
 // Tree yields the nodes below a root, parents before children, each id once. ask returns the nodes for a request. below
-// returns the id of a node and the request for its children; a node without an id is yielded, but not followed. It
-// makes up to parallelism calls at once, and stops while as many answers wait for the loop. An error is yielded once
-// and ends the walk. Tree returns once every call has ended.
+// returns the id of a node and the request for its children; the children of a node without an id are not requested. Tree
+// makes up to parallelism calls at the same time, and pauses while as many answers wait for the loop. An error is yielded
+// once and ends the walk. Tree returns once every call has ended.
 func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error),
 	below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
 	return func(yield func(N, error) bool) {
@@ -87,8 +87,7 @@ func (t *tree[Q, N]) yield(yield func(N, error) bool) bool {
 	return true
 }
 
-// askMore makes as many calls as allowed, with mu held. The deepest requests come first, so
-// that few are pending.
+// askMore starts as many calls as allowed. Hold mu. The deepest requests come first, so that few requests are pending.
 func (t *tree[Q, N]) askMore() {
 	for !t.failed && len(t.pending) > 0 && t.underway < t.parallelism && len(t.waiting) < t.parallelism {
 		last := len(t.pending) - 1
@@ -100,15 +99,15 @@ func (t *tree[Q, N]) askMore() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.underway--
-			t.take(request, nodes, err)
+			t.add(request, nodes, err)
 			t.askMore()
 			t.arrived.Signal()
 		})
 	}
 }
 
-// take keeps the new nodes of an answer, with mu held.
-func (t *tree[Q, N]) take(request Q, nodes []N, err error) {
+// add keeps the new nodes of an answer. Hold mu.
+func (t *tree[Q, N]) add(request Q, nodes []N, err error) {
 	if err != nil {
 		t.waiting = append(t.waiting, found[N]{err: err})
 		t.failed = true

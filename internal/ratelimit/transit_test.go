@@ -18,14 +18,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// road is a service and the network to it. The service counts arrivals over an exact rolling second, and refuses
-// requests above the limit.
-type road struct {
-	limit    int
-	header   bool                               // answers carry Server-Cost-Milliseconds
-	way      func(rnd *rand.Rand) time.Duration // the delay in one direction
-	thinking func(rnd *rand.Rand) time.Duration // the time until the answer
-	deaf     float64                            // share of requests whose callers hang up before the answer
+// remote is a service and the network to it. The service counts arrivals over an exact rolling second, and refuses requests
+// above the limit.
+type remote struct {
+	limit   int
+	header  bool                               // answers carry Server-Cost-Milliseconds
+	delay   func(rnd *rand.Rand) time.Duration // of the network, in one direction
+	cost    func(rnd *rand.Rand) time.Duration // the time that the service needs for an answer
+	hangUps float64                            // share of requests whose callers hang up before the answer
 
 	mu       sync.Mutex
 	left     int
@@ -34,9 +34,9 @@ type road struct {
 }
 
 // send delivers one request and its answer.
-func (r *road) send(w *Window, p *Permit, rnd *rand.Rand) {
+func (r *remote) send(w *Window, p *Permit, rnd *rand.Rand) {
 	p.Sent()
-	time.Sleep(r.way(rnd))
+	time.Sleep(r.delay(rnd))
 
 	r.mu.Lock()
 	r.left++
@@ -52,15 +52,15 @@ func (r *road) send(w *Window, p *Permit, rnd *rand.Rand) {
 	}
 	r.mu.Unlock()
 
-	if rnd.Float64() < r.deaf {
+	if rnd.Float64() < r.hangUps {
 		p.Done(types.PermitResult{})
 		return
 	}
 	if !limited {
-		time.Sleep(r.thinking(rnd))
+		time.Sleep(r.cost(rnd))
 	}
 	cost := time.Since(arrived).Truncate(ms)
-	time.Sleep(r.way(rnd))
+	time.Sleep(r.delay(rnd))
 	result := types.PermitResult{FirstByte: time.Now(), RateLimited: limited}
 	if r.header {
 		result.ArrivedBy = result.FirstByte.Add(-cost)
@@ -71,8 +71,8 @@ func (r *road) send(w *Window, p *Permit, rnd *rand.Rand) {
 	}
 }
 
-// drive lets each caller send one request after another for a while.
-func (r *road) drive(t *testing.T, w *Window, seed uint64, callers int, duration time.Duration) {
+// load lets each caller send one request after another for a duration.
+func (r *remote) load(t *testing.T, w *Window, seed uint64, callers int, duration time.Duration) {
 	end, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
 	var wg sync.WaitGroup
@@ -95,24 +95,23 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(rnd *rand.Rand) time.Duration { return from + upTo(rnd, to-from+1) }
 }
 
-// Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer says how long the service
-// took, so nothing is ever refused: not in the first burst, not after a rest, and not if callers hang up before the
-// answer.
+// Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer says how long the service took,
+// so nothing is ever refused: not in the first burst, not after a pause, and not if callers hang up before the answer.
 func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
-	for _, load := range []struct {
+	for _, test := range []struct {
 		callersPerSlot int
-		rest           time.Duration
-		deaf           float64
+		pause          time.Duration
+		hangUps        float64
 	}{{6, 0, 0.1}, {6, 5 * time.Second, 0}, {2, 5 * time.Minute, 0.1}} {
 		for _, n := range testsize.Of(t, "rate limits", []int{5, 20, 100}, []int{5, 20}, []int{5, 20}) {
-			for seed := range testsize.Of(t, "roads", uint64(20), 1, 1) {
-				t.Run(fmt.Sprintf("N=%d, %+v, road %d", n, load, seed), func(t *testing.T) {
+			for seed := range testsize.Of(t, "random networks", uint64(20), 1, 1) {
+				t.Run(fmt.Sprintf("N=%d, %+v, network %d", n, test, seed), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						r := &road{limit: n, header: true, way: between(0, 600*ms), thinking: between(50*ms, 5*time.Second), deaf: load.deaf}
+						r := &remote{limit: n, header: true, delay: between(0, 600*ms), cost: between(50*ms, 5*time.Second), hangUps: test.hangUps}
 						w := NewWindow(n, time.Second, 10*ms)
 						for range 3 {
-							r.drive(t, w, seed, load.callersPerSlot*n, 70*time.Second)
-							time.Sleep(load.rest)
+							r.load(t, w, seed, test.callersPerSlot*n, 70*time.Second)
+							time.Sleep(test.pause)
 						}
 						assert.Zero(t, r.refused, "of %d requests", r.left)
 						assert.LessOrEqual(t, busiest(r.arrivals, time.Second), n)
@@ -123,31 +122,32 @@ func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 	}
 }
 
-// Callers that never rest get nearly the whole limit, 20 ms away with 9 ms of jitter.
-func TestThroughput(t *testing.T) {
-	const short = 4500 * time.Microsecond // of jitter, each way
+// Callers that send without pauses use nearly the whole rate limit. The network takes 20 ms there and back, and up to 9 ms
+// more.
+func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
+	const jitter = 4500 * time.Microsecond // in each direction
 	for _, test := range []struct {
 		name     string
-		thinking time.Duration
+		cost     time.Duration // the time that the service needs for an answer
 		header   bool
-		after    time.Duration // how long callers have been sending
+		warmUp   time.Duration // how long callers send before the measurement
 		after429 bool
 		atLeast  float64 // of the limit
 	}{
-		{"at once", 0, true, 0, false, 0.95},
-		{"at once, after a 429", 0, true, 0, true, 0.95},
-		{"at once, no header", 0, false, 0, false, 0.97},
-		{"at once, no header, after a 429", 0, false, 0, true, 0.92},
-		{"after 3 s, at first", 3 * time.Second, true, 0, false, 0.5},
-		{"after 3 s, later", 3 * time.Second, true, 2 * time.Minute, false, 0.95},
-		{"after 3 s, no header", 3 * time.Second, false, 0, false, 0.95},
+		{"immediate answers", 0, true, 0, false, 0.95},
+		{"immediate answers, after a 429", 0, true, 0, true, 0.95},
+		{"immediate answers without the header", 0, false, 0, false, 0.97},
+		{"immediate answers without the header, after a 429", 0, false, 0, true, 0.92},
+		{"answers after 3 s, from the start", 3 * time.Second, true, 0, false, 0.5},
+		{"answers after 3 s, two minutes later", 3 * time.Second, true, 2 * time.Minute, false, 0.95},
+		{"answers after 3 s without the header", 3 * time.Second, false, 0, false, 0.95},
 	} {
 		for _, n := range testsize.Of(t, "rate limits", []int{10, 50, 5, 100}, []int{10, 50}, []int{10, 50}) {
 			t.Run(fmt.Sprintf("%s, N=%d", test.name, n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := &road{limit: n, header: test.header, way: between(10*ms, 10*ms+short), thinking: between(test.thinking, test.thinking)}
+					r := &remote{limit: n, header: test.header, delay: between(10*ms, 10*ms+jitter), cost: between(test.cost, test.cost)}
 					w := NewWindow(n, time.Second, 10*ms)
-					r.drive(t, w, 0, 4*n, test.after)
+					r.load(t, w, 0, 4*n, test.warmUp)
 					if test.after429 {
 						p := acquire(t, w)
 						p.Sent()
@@ -155,7 +155,7 @@ func TestThroughput(t *testing.T) {
 						w.Pause(time.Now().Add(time.Second))
 					}
 					before := r.left
-					r.drive(t, w, 1, 4*n, time.Minute)
+					r.load(t, w, 1, 4*n, time.Minute)
 					used := float64(r.left-before) / float64(60*n)
 					t.Logf("%.3f of the limit", used)
 					assert.GreaterOrEqual(t, used, test.atLeast)
@@ -170,7 +170,7 @@ func TestNextSlotIsTheFirstThatIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(2, time.Second, 10*ms)
 		start := time.Now()
-		acquire(t, w).Sent() // without an answer: taken for two seconds
+		acquire(t, w).Sent() // the slot stays taken for two seconds, because no answer comes
 		time.Sleep(1500 * ms)
 		answered := acquire(t, w)
 		answered.Sent()
@@ -180,7 +180,7 @@ func TestNextSlotIsTheFirstThatIsFree(t *testing.T) {
 	})
 }
 
-// How long a slot stays taken, as its own answer or the estimate from other answers says.
+// The arrival is proved by the slot's own answer, or estimated from other answers.
 func TestSlotIsTakenUntilAWindowAfterTheArrival(t *testing.T) {
 	// request sends one request and waits for its answer. The answer says by when the request arrived, counted from its
 	// departure, or says nothing.

@@ -1,13 +1,11 @@
 // Package ratelimit keeps callers within N requests in any rolling window.
 //
-// A token bucket cannot: a full bucket and its refill let nearly 2N requests through one
-// window. Neither can a count of departures: the service counts arrivals. Requests that
-// left together on new connections may arrive half a second apart, and the next ones, on
-// open connections, at once.
+// A token bucket does not suffice: a full bucket and its refill let nearly 2N requests through one window. Counting
+// departures does not suffice either, because the service counts arrivals. Requests that left together on new connections
+// may arrive half a second apart. The next requests use open connections, and arrive immediately.
 //
-// So there are N slots, and a slot is free one window after its request arrived. The
-// answer proves by when that was. Without a proof the request counts as in transit for as
-// long as other requests took.
+// So there are N slots, and a slot is free one window after its request arrived. The answer proves the latest time of the
+// arrival. Without a proof the request counts as in transit for as long as other requests took.
 package ratelimit
 
 import (
@@ -27,15 +25,15 @@ type Window struct {
 	window, margin time.Duration
 
 	mu sync.Mutex
-	// The n slots: never used or unused again, with a request in transit, and with a
-	// request that has arrived. A granted slot is in none of them.
+	// The n slots: slots without a request, slots with a request in transit, and slots with a request that has arrived. A
+	// granted slot is not counted.
 	unused        int
 	sent, arrived slots
 	transit       pacing.Transit
 	pausedUntil   time.Time
 	waiters       pacing.Queue[chan *Permit]
 	timer         *time.Timer // runs only while somebody waits for a slot whose time is known
-	pool          []*Permit   // not in use
+	pool          []*Permit   // permits that can be used again
 }
 
 // Permit is a granted slot: Sent at most once, then Done exactly once.
@@ -43,8 +41,8 @@ type Permit struct {
 	w       *Window
 	granted bool      // Done was not called yet
 	left    time.Time // when the request left; zero: it has not
-	since   time.Time // when the request left or arrived; the key of its slots
-	index   int       // position in its slots; -1: another permit has the slot
+	since   time.Time // when the request left or arrived; slots is a heap by this time
+	index   int       // position in the heap; -1: another permit has the slot
 }
 
 // NewWindow returns a rate limit of n requests per window. The margin is added to the
@@ -57,8 +55,8 @@ func NewWindow(n int, window, margin time.Duration) *Window {
 // passed, so the error does not wrap an error of ctx.
 var ErrPaused = errors.New("the service asked for a pause")
 
-// Acquire waits for a slot. When ctx ends first it returns ctx's error and uses no slot.
-// It returns at once if the deadline comes before the end of a pause.
+// Acquire waits for a slot. When ctx ends first it returns ctx's error and uses no slot. It returns immediately if the
+// deadline comes before the end of a pause.
 func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,7 +69,7 @@ func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, er
 			w.pausedUntil.UTC().Format(time.RFC3339), w.waiters.Len())
 	}
 	if w.waiters.Len() == 0 {
-		if p := w.take(now); p != nil {
+		if p := w.grant(now); p != nil {
 			w.mu.Unlock()
 			return p, nil
 		}
@@ -105,7 +103,7 @@ func (p *Permit) Sent() {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	if !p.granted || !p.left.IsZero() {
-		panic("ratelimit: Sent twice, or without a granted slot") // would raise the limit
+		panic("ratelimit: Sent twice, or without a granted slot") // otherwise more than n requests could leave
 	}
 	now := time.Now()
 	p.left, p.since = now, now
@@ -113,7 +111,7 @@ func (p *Permit) Sent() {
 	p.w.serve(now)
 }
 
-// Done ends the attempt. Without Sent the slot is free at once.
+// Done ends the attempt. If Sent was not called, the slot is free immediately.
 func (p *Permit) Done(r types.PermitResult) {
 	w := p.w
 	w.mu.Lock()
@@ -145,23 +143,23 @@ func (p *Permit) Done(r types.PermitResult) {
 	w.serve(now)
 }
 
-// Pause stops all grants until the given time. Of several pauses the latest end counts. Granted slots stay granted.
+// Pause stops all grants until the given time. If pauses overlap, the latest end counts. Granted slots stay granted.
 func (w *Window) Pause(until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	// A date from a header has no monotonic reading. A step of the wall clock must not move it.
+	// A date from a header has no monotonic reading. A step of the wall clock must not move the end of the pause.
 	until = now.Add(until.Sub(now))
 	if until.After(w.pausedUntil) {
 		w.pausedUntil = until // a running timer fires too early, and serve sets it again
 	}
 }
 
-// serve grants what is free and sets the timer for the next grant. It depends only on the state: a timer that fires too
-// early or too often does no harm.
+// serve grants free slots and sets the timer for the next grant. It depends only on the state: a timer that fires too early
+// or too often does no harm.
 func (w *Window) serve(now time.Time) {
 	for w.waiters.Len() > 0 {
-		p := w.take(now)
+		p := w.grant(now)
 		if p == nil {
 			break
 		}
@@ -186,9 +184,8 @@ func (w *Window) tick() {
 	w.serve(time.Now())
 }
 
-// take grants a free slot, or returns nil. A request may arrive exactly one window after
-// another.
-func (w *Window) take(now time.Time) *Permit {
+// grant returns a permit of a free slot, or nil. A slot is free again exactly one window after its request arrived.
+func (w *Window) grant(now time.Time) *Permit {
 	from, at, ok := w.next(now)
 	if !ok || at.After(now) {
 		return nil
@@ -215,8 +212,8 @@ func (w *Window) recycle(p *Permit) {
 	w.pool = append(w.pool, p)
 }
 
-// next returns when the next slot is free, and the slots that it is in; nil: it is unused. ok is false while all slots
-// are granted.
+// next returns when the next slot is free, and the heap that it is in, or nil for an unused slot. ok is false while all
+// slots are granted.
 func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	if len(w.arrived) > 0 {
 		from, at = &w.arrived, w.arrived[0].since.Add(w.window+w.margin)

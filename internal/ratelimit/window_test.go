@@ -36,7 +36,7 @@ func upTo(rnd *rand.Rand, d time.Duration) time.Duration {
 	return time.Duration(rnd.Int64N(int64(d)))
 }
 
-// mustAcquire takes n slots and lets their requests leave at once.
+// mustAcquire acquires n slots and lets their requests leave immediately.
 func mustAcquire(t *testing.T, w *Window, n int) {
 	t.Helper()
 	for range n {
@@ -51,17 +51,17 @@ func acquire(t *testing.T, w *Window) *Permit {
 	return p
 }
 
-// leave sends a request that arrives at once, as its answer proves.
+// leave sends a request. Its answer proves that it arrived immediately.
 func leave(p *Permit) {
 	p.Sent()
 	p.Done(types.PermitResult{ArrivedBy: time.Now()})
 }
 
-// unused returns the permit of a request that never left.
+// unused returns a permit without sending a request.
 func unused(p *Permit) { p.Done(types.PermitResult{}) }
 
-// inLine starts a caller that gets in line, and sends its permit when it is granted.
-func inLine(t *testing.T, w *Window) <-chan *Permit {
+// waiter starts a caller that waits for a slot. The channel receives its permit.
+func waiter(t *testing.T, w *Window) <-chan *Permit {
 	granted := make(chan *Permit, 1)
 	go func() {
 		if p, err := w.Acquire(t.Context(), pacing.Caller{}); err == nil {
@@ -72,8 +72,8 @@ func inLine(t *testing.T, w *Window) <-chan *Permit {
 	return granted
 }
 
-// until acquires with a deadline.
-func until(t *testing.T, w *Window, deadline time.Duration) error {
+// acquireWithin calls Acquire with a deadline.
+func acquireWithin(t *testing.T, w *Window, deadline time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	_, err := w.Acquire(ctx, pacing.Caller{})
@@ -82,27 +82,27 @@ func until(t *testing.T, w *Window, deadline time.Duration) error {
 
 func wantNoTimer(t *testing.T, w *Window) {
 	t.Helper()
-	require.False(t, w.timer != nil && w.timer.Stop(), "a timer runs, and nobody waits")
+	require.False(t, w.timer != nil && w.timer.Stop(), "no timer runs while nobody waits")
 }
 
-// A newcomer finds a slot that is due, but whose timer has not run yet: callers in line come first.
-func TestNewcomerDoesNotOvertake(t *testing.T) {
+// A new caller finds a free slot whose timer has not run yet. The callers that wait already come first.
+func TestNewCallerDoesNotOvertakeWaitingCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(1, time.Second, 0)
 		mustAcquire(t, w, 1)
-		next := inLine(t, w)
+		next := waiter(t, w)
 		w.mu.Lock()
 		w.timer.Stop() // a timer that is late
 		w.mu.Unlock()
 		time.Sleep(time.Second)
 
-		assert.ErrorIs(t, until(t, w, time.Second/2), context.DeadlineExceeded)
-		assert.Len(t, next, 1, "the caller in line was served")
+		assert.ErrorIs(t, acquireWithin(t, w, time.Second/2), context.DeadlineExceeded)
+		assert.Len(t, next, 1, "the waiting caller got the slot")
 		<-next
 	})
 }
 
-// On the real clock: times in a bubble have no monotonic reading.
+// The test runs on the real clock, because times in a bubble have no monotonic reading.
 func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
 	w := NewWindow(1, time.Second, 0)
 	date := time.Now().Add(time.Hour).Round(0)
@@ -111,8 +111,8 @@ func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
 	assert.WithinDuration(t, date, w.pausedUntil, time.Second)
 }
 
-// A slot is granted to a caller at the very moment its ctx ends. Whichever of the two the caller sees first, the
-// slot must reach the next in line without delay.
+// A slot is granted to a caller at the very moment its ctx ends. Whichever of the two the caller sees first, the next caller
+// must get the slot without delay.
 func TestGrantToACancelledWaiterGoesToTheNextCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 30 {
@@ -125,7 +125,7 @@ func TestGrantToACancelledWaiterGoesToTheNextCaller(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			next := inLine(t, w)
+			next := waiter(t, w)
 			w.mu.Lock() // so that both happen under one lock
 			cancel()
 			w.unused++
@@ -178,7 +178,7 @@ func TestTimerStopsWithTheLastWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(1, time.Second, 0)
 		mustAcquire(t, w, 1)
-		assert.ErrorIs(t, until(t, w, time.Second/2), context.DeadlineExceeded)
+		assert.ErrorIs(t, acquireWithin(t, w, time.Second/2), context.DeadlineExceeded)
 		wantNoTimer(t, w)
 	})
 }

@@ -28,10 +28,9 @@ const (
 	// minPiece is the shortest beginning of a secret that is redacted, because messages quote
 	// such beginnings.
 	minPiece = 16
-	// minCompact is how many letters and digits a secret has that is redacted without its
-	// punctuation.
+	// minCompact is how many letters and digits a secret needs to be redacted where its punctuation is missing.
 	minCompact = 6
-	// maxEntity is the longest entity of HTML that is decoded, in bytes.
+	// maxEntity is the largest size of an HTML entity that is decoded, in bytes.
 	maxEntity = 12
 )
 
@@ -45,14 +44,14 @@ func (s Set) Text(text string) string {
 		first := read(rest)
 		for _, secret := range s {
 			if mayBegin(first, secret) {
-				size = max(size, hidden(rest, secret))
+				size = max(size, secretSize(rest, secret))
 			}
 		}
 		return size
 	})
 }
 
-// mayBegin reports whether a text whose first character has these readings may begin with a secret.
+// mayBegin reports whether a text may begin with a secret, judged by the readings of its first character.
 func mayBegin(first [3]reading, secret string) bool {
 	want, _ := utf8.DecodeRuneInString(secret)
 	for _, c := range first {
@@ -99,7 +98,8 @@ func inOneWord(a, b string) bool {
 	return isInner(last) && isInner(first)
 }
 
-// replace returns the first MaxText bytes of text. Marker replaces each part of which find returns the size.
+// replace returns the first MaxText bytes of text, with Marker in place of each part that find finds. find returns the size
+// of a part at the beginning of rest, or 0.
 func replace(text string, find func(before, rest string) (size int)) string {
 	text = text[:min(len(text), MaxText)]
 	var b strings.Builder
@@ -127,8 +127,8 @@ func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// hidden returns how many bytes at the beginning of text show a secret.
-func hidden(text, secret string) int {
+// secretSize returns how many bytes at the beginning of text show a secret.
+func secretSize(text, secret string) int {
 	size, n := match(text, secret)
 	switch {
 	case min(size, n) < minSecret:
@@ -143,9 +143,8 @@ func hidden(text, secret string) int {
 // cutOff matches the end of a text that was cut between two characters, or within one.
 var cutOff = lazy(`^(?:\\(?:u[[:xdigit:]]{0,3})?|(?:%[[:xdigit:]]{0,2})*|&[#[:alnum:]]*|\x{FFFD}*)$`)
 
-// match returns how many bytes of text write the beginning of a secret, and how many bytes of
-// the secret they write. An escape can be meant literally, so a character of the secret may end
-// at several places of text.
+// match compares the beginnings of text and of a secret. It returns how many bytes of text agree, and with how many bytes of
+// the secret. An escape can be meant literally, so a character of the secret may end at several places of text.
 func match(text, secret string) (size, n int) {
 	var rooms [2][8]int // memory on the stack
 	ends, next := append(rooms[0][:0], 0), rooms[1][:0]
@@ -170,7 +169,7 @@ func match(text, secret string) (size, n int) {
 
 func isPunctuation(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// canLosePunctuation reports whether enough of a secret is left without its punctuation.
+// canLosePunctuation reports whether a secret without its punctuation is long enough to be redacted.
 func canLosePunctuation(secret string) bool {
 	n := 0
 	for _, r := range secret {
@@ -181,8 +180,8 @@ func canLosePunctuation(secret string) bool {
 	return n >= minCompact
 }
 
-// fold returns the same for characters that stand for each other: letters of either case,
-// spaces, and the two alphabets of base64.
+// fold returns the same character for characters that count as equal: letters of either case, all spaces, and the two
+// alphabets of base64.
 func fold(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -200,8 +199,8 @@ type reading struct {
 	size int // in bytes; 0: none
 }
 
-// read returns the first character of a text: as it is, as an escape of JSON, HTML or URLs, and
-// as a hexadecimal byte.
+// read returns the first character of a text in three readings: unchanged, as an escape of JSON, HTML or URLs, and as a
+// hexadecimal byte.
 func read(text string) (readings [3]reading) {
 	if text == "" {
 		return readings
@@ -234,7 +233,7 @@ func read(text string) (readings [3]reading) {
 	return readings
 }
 
-// readJSON decodes an escape of JSON. Two of them may be one character.
+// readJSON decodes an escape of JSON. Two escapes may form one character.
 func readJSON(text string) (decoded string, size int) {
 	for _, size = range []int{12, 6, 2} {
 		if size <= len(text) && json.Unmarshal([]byte(`"`+text[:size]+`"`), &decoded) == nil && utf8.RuneCountInString(decoded) == 1 {

@@ -24,27 +24,27 @@ const (
 	maxPause = 30 * time.Second
 )
 
-// Cache holds one token. Reading a fresh token takes an atomic load. The exported
-// fields are set before use; Store and TryLease are optional, and share a token under the Key of its secret.
+// Cache holds one token. Reading a fresh token takes an atomic load. Set the exported fields before use. Store and TryLease
+// are optional: they share tokens with other processes, each token under the Key of its secret.
 type Cache struct {
-	// Secret returns what tokens are fetched with. Each fetch asks for it, and asks once more after a refusal.
+	// Secret returns the secret to fetch a token with. Each fetch calls Secret, and calls it once more after a refusal.
 	Secret func(ctx context.Context) (types.Secret, error)
-	// Fetch gets a token. Lifetime 0: unknown.
+	// Fetch gets a token. A lifetime of 0 means unknown.
 	Fetch func(ctx context.Context, secret types.Secret) (value types.Secret, lifetime time.Duration, err error)
 	// Renewable is false if Fetch returns the same token each time.
 	Renewable bool
-	// IsRefusal reports whether err of Fetch is final for this credential. Advise adds to such
-	// an error when the next fetch is.
+	// IsRefusal reports whether an error of Fetch refuses the credential. Advise adds to such an error when the next fetch
+	// will be.
 	IsRefusal func(err error) bool
 	Advise    func(err error, advice string) error
 	Store     Store
 	TryLease  TryLease
 	Key       func(secret types.Secret) string
 	Log       *slog.Logger
-	// Redact removes the secret, and all others of the client, from a text.
+	// Redact removes the secret, and all other secrets of the client, from a text.
 	Redact func(text string, secret types.Secret) string
 
-	fresh   atomic.Pointer[entry] // the current one, until its expiry window begins
+	fresh   atomic.Pointer[entry] // the current token, until its expiry window begins
 	secret  atomic.Pointer[types.Secret]
 	refused atomic.Pointer[entry] // the last token that a 401 refused
 
@@ -58,18 +58,18 @@ type Cache struct {
 	refusals   refusals
 }
 
-// refusals spaces the fetches that follow the refusal of a token or of the credential: the first two come at once, each
-// further one 2, 4, 8 and so on up to 60 seconds after the one before. A token that was good for longer than the last
-// pause, and than two seconds, takes the series back by one step, and a token that was good for a minute begins it
-// anew. Whether a token was accepted does not count: the service may accept it for one operation and refuse it for
-// another.
+// refusals delays the fetches that follow a refusal of a token or of the credential. The first two fetches are not delayed.
+// Each further fetch comes 2, 4, 8 and so on up to 60 seconds after the fetch before. If a token was not refused for longer
+// than the last pause, and than two seconds, the series goes back by one step. If it was not refused for a minute, the
+// series begins again. Whether some call succeeded does not count: the service may accept a token for one operation and
+// refuse it for another.
 type refusals struct {
 	inARow int
-	next   time.Time // no fetch before it
+	next   time.Time // the earliest time of the next fetch
 	pause  time.Duration
 }
 
-// add counts a refusal that a fetch may follow.
+// add counts a refusal after which a fetch is allowed.
 func (r *refusals) add(now time.Time) {
 	switch good := now.Sub(r.next); {
 	case good > time.Minute:
@@ -85,7 +85,7 @@ func (r *refusals) add(now time.Time) {
 	r.inARow++
 }
 
-// wait is the time until the next fetch, in whole seconds.
+// wait returns the time until the next fetch, rounded up to whole seconds.
 func (r *refusals) wait(now time.Time) time.Duration {
 	return max(0, r.next.Sub(now)+time.Second-1).Truncate(time.Second)
 }
@@ -122,8 +122,8 @@ func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, err
 	return authorization, err
 }
 
-// renewOrFetch returns a valid token, and renews it if that is due. Otherwise it returns the
-// fetch to wait for.
+// renewOrFetch returns a valid token, and starts its renewal if that is due. Without a valid token it returns the fetch to
+// wait for.
 func (c *Cache) renewOrFetch(ctx context.Context) (transport.Authorization, *fetch, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +189,7 @@ func (c *Cache) finish(f *fetch) {
 
 func (c *Cache) refusedCredential(now time.Time) error {
 	if wait := c.refusals.wait(now); wait > 0 {
-		return c.Advise(c.refusal, fmt.Sprintf("the client tries again in %s", wait))
+		return c.Advise(c.refusal, fmt.Sprintf("the client asks for a token again in %s", wait))
 	}
 	return c.Advise(c.refusal, "the next call asks for a token again")
 }
@@ -215,8 +215,8 @@ func (c *Cache) askSecret(ctx context.Context) (types.Secret, error) {
 	return secret, err
 }
 
-// obtain returns a token. If the service refuses the secret, it asks for the secret again, which may just have been
-// replaced.
+// obtain returns a token. If the service refuses the secret, obtain calls Secret again, because the secret may just have
+// been replaced.
 func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authorization, err error) {
 	defer transport.Recovered(&err, c.Log, "fetching a token")
 	secret, err := c.askSecret(ctx)
@@ -277,8 +277,8 @@ func (c *Cache) use(t types.Token, key string) transport.Authorization {
 const checkAccount = "check that the account is active, and may call this operation"
 
 // Refused drops the token that a 401 refused, and reports whether another token is available now. The advice is for the
-// error of a call that ends with this 401. A late 401 does not drop a newer token. A token that is refused soon after
-// others stays: other operations may need it, and a new one would be refused as well.
+// error of a call that ends with this 401. A late 401 does not drop a newer token. A token that is refused soon after other
+// tokens stays in use: other operations may need it, and a new token would be refused as well.
 func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (again bool, advice string) {
 	if !c.Renewable {
 		return false, "use a new token: give it to WithCredential, or to a new client"
@@ -289,7 +289,7 @@ func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (a
 	return true, "a new token was refused, too; " + checkAccount + "; the next call uses another token"
 }
 
-// drop drops the refused token if it is the current one, or returns how long it stays.
+// drop drops the refused token if it is the current token, or returns how long it stays in use.
 func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stays time.Duration) {
 	c.mu.Lock()
 	now := time.Now()

@@ -35,13 +35,13 @@ var (
 	errUnauthorized = errors.New("unauthorized")
 )
 
-// service issues tokens, and accepts them until they are revoked.
+// service issues tokens, and accepts each token until it is revoked.
 type service struct {
 	lifetime time.Duration // 0: unknown
 	delay    time.Duration // of a fetch
 	err      error         // of a fetch
-	latency  time.Duration // of a call at most
-	sameText bool          // all tokens have one text
+	latency  time.Duration // the longest duration of a call
+	sameText bool          // all tokens have the same text
 
 	fetches  atomic.Int64
 	accepted sync.Map // tokens
@@ -101,8 +101,7 @@ func (s *service) call(ctx context.Context, c *token.Cache) error {
 	}
 }
 
-// callAll makes n calls at once through each cache. It returns their errors and the
-// longest duration.
+// callAll makes n calls at the same time through each cache. It returns their errors, and the duration of the longest call.
 func (s *service) callAll(ctx context.Context, n int, caches ...*token.Cache) (failed []error, longest time.Duration) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -124,7 +123,7 @@ func (s *service) callAll(ctx context.Context, n int, caches ...*token.Cache) (f
 	return failed, longest
 }
 
-// mustCall makes n calls at once through each cache. No call fails. It returns the longest duration.
+// mustCall is like callAll, but requires that no call fails.
 func (s *service) mustCall(t *testing.T, n int, caches ...*token.Cache) time.Duration {
 	t.Helper()
 	failed, longest := s.callAll(t.Context(), n, caches...)
@@ -180,9 +179,8 @@ func TestLate401KeepsTheSuccessor(t *testing.T) {
 	})
 }
 
-// If new tokens do not end the 401s, the cause is not the token. It stays in use, and is
-// renewed ever more rarely. The error says when. After a minute without a refusal the series
-// begins anew.
+// If new tokens do not end the 401s, the cause is not the token. So the token stays in use, and is renewed more and more
+// rarely. The error says when the next renewal is. After a minute without a refusal the series begins again.
 func TestUselessTokensAreBounded(t *testing.T) {
 	const refused = "a new token was refused, too; check that the account is active, and may call this operation; "
 	withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
@@ -231,8 +229,8 @@ func TestTokenThatIsNotRenewableStays(t *testing.T) {
 	})
 }
 
-// A failing renewal is tried again after 1 s, 2 s and so on to 30 s, whatever the error,
-// and logged each time. The pauses start again with the next token.
+// After an error of any kind, a renewal is tried again 1 s, 2 s and so on up to 30 s later. Each failure is logged. With the
+// next token the pauses begin again at 1 s.
 func TestFailingRenewalPauses(t *testing.T) {
 	for _, fault := range []error{errFailed, errRefused} {
 		synctest.Test(t, func(t *testing.T) {
@@ -265,8 +263,7 @@ func TestFailingRenewalPauses(t *testing.T) {
 	}
 }
 
-// A refused credential is tried at most as often as refused tokens are renewed, by all
-// callers together.
+// All callers together try a refused credential only as often as they renew refused tokens.
 func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 	withCache(t, &service{err: errRefused, delay: 100 * time.Millisecond}, func(t *testing.T, s *service, c *token.Cache) {
 		var tried []string
@@ -277,7 +274,7 @@ func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 			require.Len(t, failed, 10)
 			for _, err := range failed {
 				require.ErrorIs(t, err, errRefused)
-				assert.Regexp(t, `^credential refused; (the next call asks for a token again|the client tries again in [1-9]\S*s)$`, err.Error())
+				assert.Regexp(t, `^credential refused; (the next call asks for a token again|the client asks for a token again in [1-9]\S*s)$`, err.Error())
 			}
 			for range s.fetches.Load() - before {
 				tried = append(tried, time.Since(start).String())

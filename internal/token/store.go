@@ -28,15 +28,14 @@ type TryLease func(ctx context.Context, key string) (release func(), ok bool, er
 const (
 	// storeTimeout bounds each call of a store, because all callers wait for it.
 	storeTimeout = 2 * time.Second
-	// leasePause is about how often the cache loads the token while another process fetches
-	// it.
+	// leasePause is about how long the cache waits before it loads the token again, while another process fetches it.
 	leasePause = 100 * time.Millisecond
-	// leaseTimeout is longer than a fetch takes. After it the cache fetches a token itself.
+	// leaseTimeout is longer than a fetch takes. After this time the cache fetches a token itself.
 	leaseTimeout = 25 * time.Second
 )
 
-// fromStore returns the shared token. If it finds none, the caller fetches one. The caller
-// must call release.
+// fromStore returns the shared token. If found is false, the caller must fetch a token. In both cases the caller must call
+// release.
 func (c *Cache) fromStore(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, release func()) {
 	release = func() {}
 	for start := time.Now(); ; time.Sleep(leasePause/2 + rand.N(leasePause)) {
@@ -99,7 +98,7 @@ func (c *Cache) call(ctx context.Context, name string, t *types.Token, f func(co
 	defer cancel()
 	err := f(ctx)
 	if err != nil {
-		c.Log.LogAttrs(ctx, slog.LevelWarn, "token store failed; this process continues without it",
+		c.Log.LogAttrs(ctx, slog.LevelWarn, "token store failed; this process continues without the store",
 			slog.String("call", name), slog.String(transport.LogError, c.Redact(err.Error(), t.Value)))
 	}
 	return err

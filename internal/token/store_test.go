@@ -22,7 +22,7 @@ const sharedKey = "environment ticket:app"
 type store struct {
 	mu         sync.Mutex
 	token      types.Token
-	fails      func(context.Context, types.Token) error // if set, instead of each method
+	fails      func(context.Context, types.Token) error // if set, each method calls it instead
 	keeps      bool                                     // CompareAndDelete does nothing
 	leased     bool
 	onTryLease func()
@@ -93,8 +93,7 @@ func (s *service) fleet(n int, st *store) []*token.Cache {
 	return caches
 }
 
-// A token that the store returns expires when it says, not a lifetime after it was loaded. A token of unknown expiry is
-// used.
+// A token from the store expires at its Expiry, not one lifetime after it was loaded. A token without an Expiry is used.
 func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 	for lifetime, fetches := range map[time.Duration]int64{time.Hour: 2, 0: 1} {
 		synctest.Test(t, func(t *testing.T) {
