@@ -28,6 +28,7 @@ import (
 
 func TestNewFromEnvNamesEachFaultyVariable(t *testing.T) {
 	const base, key, secret = "HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"
+	const host = "https://api.example.test"
 	set := func(t *testing.T, values ...string) {
 		for i, name := range []string{base, key, secret} {
 			t.Setenv(name, values[i])
@@ -38,15 +39,15 @@ func TestNewFromEnvNamesEachFaultyVariable(t *testing.T) {
 		opts   []hotelstays.Option
 		faults []string
 	}{
-		"no variable":           {values: []string{"", "", ""}, faults: []string{key, secret, base}},
-		"no secret":             {values: []string{"https://api.example.test", "key-1", ""}, faults: []string{secret}},
-		"no base URL":           {values: []string{"", "key-1", "secret-1"}, faults: []string{base}},
-		"a wrong base URL":      {values: []string{"secret-1", "key-1", "secret-1"}, faults: []string{base}},
-		"a masked secret":       {values: []string{"https://api.example.test", "key-1", "[redacted]"}, faults: []string{secret}},
-		"blank values":          {values: []string{" ", "\t", "  "}, faults: []string{key, secret, base}},
-		"line breaks at ends":   {values: []string{"https://api.example.test\r\n", "key-1\n", "secret-1\n"}, faults: []string{key, secret, base}},
-		"a secret of two lines": {values: []string{"https://api.example.test", "key-1", "secret-1\nsecret-2"}, faults: []string{secret}},
-		"an invalid option": {values: []string{"https://api.example.test", "key-1", "secret-1"},
+		"no variable":                       {values: []string{"", "", ""}, faults: []string{key, secret, base}},
+		"no secret":                         {values: []string{host, "key-1", ""}, faults: []string{secret}},
+		"no base URL":                       {values: []string{"", "key-1", "secret-1"}, faults: []string{base}},
+		"a base URL that is no URL":         {values: []string{"secret-1", "key-1", "secret-1"}, faults: []string{base}},
+		"a masked secret":                   {values: []string{host, "key-1", "[redacted]"}, faults: []string{secret}},
+		"blank values":                      {values: []string{" ", "\t", "  "}, faults: []string{key, secret, base}},
+		"values that end with a line break": {values: []string{host + "\r\n", "key-1\n", "secret-1\n"}, faults: []string{key, secret, base}},
+		"a secret of two lines":             {values: []string{host, "key-1", "secret-1\nsecret-2"}, faults: []string{secret}},
+		"an invalid option": {values: []string{host, "key-1", "secret-1"},
 			opts: []hotelstays.Option{nil}, faults: []string{"opts"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +87,7 @@ func (w *authWorld) connect(t *testing.T, cred hotelstays.Credential, opts ...ho
 	return newClient(t, w.Server, cred, append(opts, hotelstays.WithRateLimiter(noRateLimits{}))...)
 }
 
-// callAll makes a call from each client at once, and returns the errors.
+// callAll makes one call from each client, all in parallel, and returns the errors.
 func callAll(ctx context.Context, clients ...*hotelstays.Client) (failed []error) {
 	errs := make(chan error, len(clients))
 	for _, c := range clients {
@@ -107,7 +108,8 @@ func TestCredentialsAsJSONHideTheirSecrets(t *testing.T) {
 	ask := func(context.Context) (types.Secret, error) { return types.Secret{}, nil }
 	secret := types.NewSecret("of nobody's business")
 	for text, credential := range map[string]hotelstays.Credential{
-		`{"AppKey":"key-1","AppSecret":"[redacted]","TTL":0}`: hotelstays.TicketCredential{AppKey: "key-1", AppSecret: secret, AppSecretFrom: ask},
+		`{"AppKey":"key-1","AppSecret":"[redacted]","TTL":0}`: hotelstays.TicketCredential{AppKey: "key-1",
+			AppSecret: secret, AppSecretFrom: ask},
 		`{"ClientID":"id-1","ClientSecret":"[redacted]","Scopes":null,"Lifetime":0}`: hotelstays.OAuthCredential{ClientID: "id-1",
 			ClientSecret: secret, ClientSecretFrom: ask},
 	} {
@@ -117,8 +119,8 @@ func TestCredentialsAsJSONHideTheirSecrets(t *testing.T) {
 	}
 }
 
-// All waiting calls share a definite refusal, and the client tries the credential more and more rarely.
-func TestRefusedCredentialIsNotHammered(t *testing.T) {
+// Calls that wait for the same token share its refusal.
+func TestRefusedCredentialIsTriedMoreAndMoreRarely(t *testing.T) {
 	for _, tc := range []struct {
 		cred   hotelstays.Credential
 		body   string
@@ -142,13 +144,13 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 			}
-			assert.Len(t, service.Sent, 6, "in a minute")
+			assert.Len(t, service.Sent, 6, "requests in a minute")
 			assert.Regexp(t, tc.advice+".*; the client asks for a token again in [2-4]s$", failed[0].Error())
 		})
 	}
 }
 
-func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
+func TestNextCallRepeatsAFailedTokenRequest(t *testing.T) {
 	for status, body := range map[int]string{
 		500: `{"code":100000500,"msg":"failed"}`,
 		429: `{"code":100000429,"msg":"too many requests"}`,
@@ -198,19 +200,20 @@ func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 		cred   hotelstays.Credential
 		answer fixedAnswer
 	}{
-		"a large page":                       {ticket, fixedAnswer{Status: 200, Body: page}},
-		"a large page with 502":              {ticket, fixedAnswer{Status: 502, Body: page}},
-		"a large page with a Content-Length": {ticket, fixedAnswer{Status: 200, Body: page, Announced: true}},
-		"a large page for OAuth":             {oauth, fixedAnswer{Status: 200, Body: page}},
-		"a line break":                       {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111\r\nX-More: 1"}}`)},
-		"a NUL":                              {ticket, ok(`{"code":0,"data":{"ticket":"\u0000tok-one-111"}}`)},
-		"spaces":                             {ticket, ok(`{"code":0,"data":{"ticket":"   "}}`)},
-		"spaces at its end":                  {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111 "}}`)},
-		"an empty ticket":                    {ticket, ok(`{"code":0,"data":{"ticket":""}}`)},
-		"a line break for OAuth":             {oauth, ok(`{"code":0,"data":{"access_token":"tok-one-111\n"}}`)},
-		"a line break, no envelope":          {oauth, ok(`{"access_token":"tok-one-111\n"}`)},
-		"two tokens":                         {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":"tok-two-222"}}`)},
-		"two tokens, one is a blank":         {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":" "}}`)},
+		"a large page":                                  {ticket, fixedAnswer{Status: 200, Body: page}},
+		"a large page with HTTP 502":                    {ticket, fixedAnswer{Status: 502, Body: page}},
+		"a large page with a Content-Length":            {ticket, fixedAnswer{Status: 200, Body: page, Announced: true}},
+		"a large page instead of an OAuth token":        {oauth, fixedAnswer{Status: 200, Body: page}},
+		"a ticket with a line break":                    {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111\r\nX-More: 1"}}`)},
+		"a ticket with a NUL":                           {ticket, ok(`{"code":0,"data":{"ticket":"\u0000tok-one-111"}}`)},
+		"a ticket of spaces":                            {ticket, ok(`{"code":0,"data":{"ticket":"   "}}`)},
+		"a ticket that ends with a space":               {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111 "}}`)},
+		"an empty ticket":                               {ticket, ok(`{"code":0,"data":{"ticket":""}}`)},
+		"an OAuth token with a line break":              {oauth, ok(`{"code":0,"data":{"access_token":"tok-one-111\n"}}`)},
+		"an OAuth token with a line break, no envelope": {oauth, ok(`{"access_token":"tok-one-111\n"}`)},
+		"two OAuth tokens": {oauth,
+			ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":"tok-two-222"}}`)},
+		"two OAuth tokens, one of them blank": {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":" "}}`)},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			client := clientWith(t, &tc.answer, tc.cred)
@@ -228,7 +231,7 @@ func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 				assert.Equal(t, hotelstays.KindDecode, hotelstays.KindOf(err), name)
 				assert.NotContains(t, err.Error(), "tok-", name)
 			}
-			assert.Zero(t, time.Since(begun), "nothing waits for an order")
+			assert.Zero(t, time.Since(begun), "BookAndRecover does not poll for an order")
 			for _, sent := range tc.answer.Sent {
 				assert.Regexp(t, "^/api/(auth|v1/oauth)/", sent.URL.Path)
 			}
@@ -236,12 +239,12 @@ func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 	}
 	client := clientWith(t, saying(`{"code":0,"access_token":"tok-one-111","data":{"access_token":"tok-one-111"}}`), oauth)
 	resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "c", ClientSecret: types.NewSecret("secret-1")})
-	require.NoError(t, err, "the same token twice")
+	require.NoError(t, err, "an answer may have the same token twice")
 	assert.Equal(t, "tok-one-111", resp.AccessToken.Reveal())
 }
 
-// If tickets are issued but refused, the client fetches them more and more rarely, and the error says when.
-func TestTicketsThatDoNotLastAreFetchedMoreRarely(t *testing.T) {
+// If the service issues tickets and then refuses them, the error says when the client fetches the next ticket.
+func TestRefusedTicketsAreFetchedMoreAndMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
 		for range 3 {
@@ -266,7 +269,7 @@ func TestClientsShareATokenThroughTheirStore(t *testing.T) {
 			both := func() {
 				for _, c := range []*hotelstays.Client{w.client, other} {
 					require.Empty(t, callAll(t.Context(), slices.Repeat([]*hotelstays.Client{c}, 10)...))
-					synctest.Wait() // waits for a renewal
+					synctest.Wait() // a renewal runs in the background
 				}
 			}
 			both()
@@ -336,9 +339,9 @@ func TestWrongSecretFindsNoSharedToken(t *testing.T) {
 	})
 }
 
-// A credential calls its function at each fetch, and once more after a refusal, because the secret may have been
-// rotated in between.
-func TestSecretIsAskedForBeforeEachTokenAndAfterARefusal(t *testing.T) {
+// The client calls AppSecretFrom or ClientSecretFrom before each request for a token. After a refusal it calls the
+// function once more, because the secret may have been rotated.
+func TestSecretFunctionIsCalledForEachTokenAndAfterARefusal(t *testing.T) {
 	var asked, fetched int
 	var vault func() (string, error)
 	from := func(ctx context.Context) (types.Secret, error) {
@@ -372,7 +375,7 @@ func TestSecretIsAskedForBeforeEachTokenAndAfterARefusal(t *testing.T) {
 			for _, step := range []struct {
 				name     string
 				accepted string
-				answers  []any // of the function, in turn
+				answers  []any // the secrets and errors that the function returns
 				fetches  int
 				fails    error
 			}{
@@ -380,9 +383,9 @@ func TestSecretIsAskedForBeforeEachTokenAndAfterARefusal(t *testing.T) {
 				{"a renewed token", "secret-1-abcdef", []any{"secret-1-abcdef"}, 1, nil},
 				{"a secret that is rotated", "secret-2-abcdef", []any{"secret-1-abcdef", "secret-2-abcdef"}, 2, nil},
 				{"a secret that is refused", "secret-3-abcdef", []any{"secret-2-abcdef", "secret-2-abcdef"}, 1, hotelstays.ErrUnauthorized},
-				{"a refused secret, without another one", "secret-3-abcdef", []any{"secret-2-abcdef", errVault}, 1, hotelstays.ErrUnauthorized},
+				{"a refused secret, then a function that fails", "secret-3-abcdef", []any{"secret-2-abcdef", errVault}, 1, hotelstays.ErrUnauthorized},
 				{"a function that fails", "secret-3-abcdef", []any{errVault}, 0, errVault},
-				{"the secret that is accepted", "secret-3-abcdef", []any{"secret-3-abcdef"}, 1, nil},
+				{"an accepted secret after the failures", "secret-3-abcdef", []any{"secret-3-abcdef"}, 1, nil},
 			} {
 				answers := step.answers
 				vault = func() (string, error) {
@@ -414,20 +417,22 @@ func TestSecretIsAskedForBeforeEachTokenAndAfterARefusal(t *testing.T) {
 			time.Sleep(2 * time.Hour)
 			err := operationCalls[hotelstays.OpBook](t.Context(), client)
 			assert.ErrorContains(t, err, "SecretFrom returned an invalid secret: it is required")
-			assert.Equal(t, hotelstays.KindTransport, hotelstays.KindOf(err), "no request is at fault")
+			assert.Equal(t, hotelstays.KindTransport, hotelstays.KindOf(err), "the caller's request is not at fault")
 		})
 	}
-	_, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), AppSecretFrom: from})
+	_, err := hotelstays.New("https://host.example",
+		hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), AppSecretFrom: from})
 	assert.Equal(t, []string{"AppSecretFrom"}, faultPaths(t, err))
 }
 
-// A function that hangs delays a call only until the time limit of the function.
+// A secret function that hangs has 20 s, even if the call has more time.
 func TestSecretFunctionHasATimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := clientWith(t, noSend{t}, hotelstays.TicketCredential{AppKey: "key", AppSecretFrom: func(ctx context.Context) (types.Secret, error) {
+		hangs := func(ctx context.Context) (types.Secret, error) {
 			<-ctx.Done()
 			return types.Secret{}, ctx.Err()
-		}})
+		}
+		client := clientWith(t, noSend{t}, hotelstays.TicketCredential{AppKey: "key", AppSecretFrom: hangs})
 		start := time.Now()
 		err := operationCalls[hotelstays.OpQueryOrders](within(t, time.Minute), client)
 		assert.Equal(t, 20*time.Second, time.Since(start))
@@ -437,12 +442,12 @@ func TestSecretFunctionHasATimeLimit(t *testing.T) {
 
 func TestTokenDamagedByItsStoreIsNotSent(t *testing.T) {
 	for name, damage := range map[string]func(hotelstays.Token) hotelstays.Token{
-		"kept as JSON": func(token hotelstays.Token) (kept hotelstays.Token) {
+		"stored as JSON, which masks the token": func(token hotelstays.Token) (kept hotelstays.Token) {
 			text, _ := json.Marshal(token)
 			_ = json.Unmarshal(text, &kept)
 			return kept
 		},
-		"kept with a line break": func(token hotelstays.Token) hotelstays.Token {
+		"stored with a line break": func(token hotelstays.Token) hotelstays.Token {
 			token.Value = types.NewSecret(token.Value.Reveal() + "\n")
 			return token
 		},
@@ -456,7 +461,7 @@ func TestTokenDamagedByItsStoreIsNotSent(t *testing.T) {
 				require.Empty(t, callAll(t.Context(), c))
 			}
 			assert.Equal(t, 2, w.Ledger().TicketsIssued())
-			assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpQueryOrders), "no call is refused for its token")
+			assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpQueryOrders), "no damaged token is sent")
 			assert.Contains(t, written.String(), "token store failed")
 		})
 	}
@@ -471,7 +476,7 @@ func (s *damagingStore) Store(ctx context.Context, key string, token hotelstays.
 	return s.sharedTokens.Store(ctx, key, s.damage(token))
 }
 
-func TestLeasedTicketIsFetchedOnce(t *testing.T) {
+func TestClientsWithALeaseFetchOneTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasingStore{sharedTokens: newMemoryStore()}
 		w := newAuthWorld(t, time.Hour)

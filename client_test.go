@@ -36,7 +36,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestNewReportsAllFaultsAtOnce(t *testing.T) {
+func TestNewReportsAllFaultsInOneError(t *testing.T) {
 	oldTLS := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS11}}}
 	c, err := hotelstays.New("http://api.example.test", hotelstays.TicketCredential{TTL: -1},
 		nil,
@@ -61,7 +61,7 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, "New", invalid.Func)
 }
 
-// TestTokenRequestsAreValidated tests each field of the requests.
+// TestTokenRequestsAreValidated tests each field of a token request.
 func TestNewValidatesTheCredential(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}
 	for name, row := range map[string]struct {
@@ -78,7 +78,7 @@ func TestNewValidatesTheCredential(t *testing.T) {
 			[]string{"Lifetime", "client_id", "client_secret", "scope[0]"}},
 		"token":                   {bearerToken("t"), nil},
 		"empty token":             {bearerToken(""), []string{"Token"}},
-		"token from a log":        {bearerToken("[redacted]"), []string{"Token"}},
+		"token masked by a log":   {bearerToken("[redacted]"), []string{"Token"}},
 		"token with a line break": {bearerToken("t\n"), []string{"Token"}},
 	} {
 		base, err := hotelstays.New("https://api.example.test", bearerToken("t"))
@@ -96,8 +96,8 @@ func TestNewValidatesTheCredential(t *testing.T) {
 	}
 }
 
-// A client that WithCredential derives has its own token and options, and shares all else.
-func TestWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
+// The client that WithCredential returns shares everything else with its base client.
+func TestClientOfWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
 		observed, store := 0, newMemoryStore()
@@ -122,16 +122,16 @@ func TestWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
 			deadline, _ := r.Context().Deadline()
 			assert.Equal(t, 7*time.Second, time.Until(deadline))
 		}
-		assert.Equal(t, 4, observed, "with the ticket")
-		assert.Len(t, store.held, 1, "the shared ticket")
+		assert.Equal(t, 4, observed, "three calls and one ticket")
+		assert.Len(t, store.held, 1, "the base client's store has the ticket")
 
 		_, err = base.WithCredential(nil, nil, hotelstays.WithMarket("x"))
 		assert.Equal(t, []string{"WithMarket", "cred", "opts"}, faultPaths(t, err))
 	})
 }
 
-// A client that With derives shares the token. Options that With adds do not change the first client.
-func TestWithSharesTheTokenAndHasItsOwnOptions(t *testing.T) {
+// Options that With adds do not change the base client.
+func TestClientOfWithSharesTheTokenAndHasItsOwnOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		var seen []string
@@ -179,7 +179,7 @@ func TestClientInALogShowsBaseURLAndAccount(t *testing.T) {
 	assert.Contains(t, buf.String(), fmt.Sprintf(`"client":{"base_url":"http://127.0.0.1:1","account":%q}`, client.Account()))
 }
 
-func TestDerivedClientsRefuseSharedOptions(t *testing.T) {
+func TestWithAndWithCredentialRefuseOptionsThatClientsShare(t *testing.T) {
 	base := clientThrough(t, noSend{t})
 	opts := []hotelstays.Option{hotelstays.WithHTTPClient(new(http.Client)), hotelstays.WithTokenStore(newMemoryStore()),
 		hotelstays.WithRateLimiter(noRateLimits{}), hotelstays.WithMarket("x")}
@@ -190,7 +190,7 @@ func TestDerivedClientsRefuseSharedOptions(t *testing.T) {
 	assert.Equal(t, []string{"WithHTTPClient", "WithMarket", "WithRateLimiter", "WithTokenStore", "cred"}, faultPaths(t, err))
 }
 
-func TestClientOfAnAccountTakesLittleMemory(t *testing.T) {
+func TestClientOfAnAccountTakesLessThan4KiB(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const accounts = 1000
 		broken := false
@@ -218,7 +218,7 @@ func TestClientOfAnAccountTakesLittleMemory(t *testing.T) {
 			_ = operationCalls[hotelstays.OpQueryOrders](t.Context(), clients[0])
 		}
 		assert.Less(t, testkit.LiveHeap()-before, 64<<10, "an answered or failed call keeps no memory")
-		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "goroutines")
+		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "no goroutine is left")
 		runtime.KeepAlive(clients)
 	})
 }
@@ -256,7 +256,7 @@ func TestNewChecksTheBaseURL(t *testing.T) {
 	}
 }
 
-// Every method that takes a ctx refuses a nil ctx, and a Client that New did not make, without a panic.
+// Every method returns an error if New did not make the Client, or if ctx is nil.
 func TestUnusableClientOrContextIsRefusedWithoutAPanic(t *testing.T) {
 	var noCtx context.Context
 	client := clientWith(t, noSend{t}, bearerToken("token"))
@@ -318,7 +318,7 @@ func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 		assert.ErrorAs(t, err, new(*hotelstays.BatchError))
 		failures = append(failures, err)
 	}
-	require.Len(t, failures, 5, "one for each walk and each batch")
+	require.Len(t, failures, 5, "one error for each walk and each batch")
 	for _, err := range failures {
 		assert.ErrorContains(t, err, " panicked with a value of type string; the log of WithLogger has the stack")
 		assert.NotContains(t, err.Error(), "boom")
@@ -327,10 +327,9 @@ func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 	assert.NotContains(t, log.String(), "boom")
 }
 
-// A limiter may grant a slot without a permit. It receives the key, the account and the priority.
 func TestLimiterMayGrantANilPermit(t *testing.T) {
-	none := limiterFunc(func() error { return nil })
-	for _, limiter := range []hotelstays.RateLimiter{none, nilPermits{}} { // a nil pointer is not a permit either
+	noPermit := limiterFunc(func() error { return nil })
+	for _, limiter := range []hotelstays.RateLimiter{noPermit, nilPermits{}} { // nilPermits returns a nil pointer in the interface
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`), hotelstays.WithRateLimiter(limiter))
 		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 	}
@@ -417,8 +416,8 @@ func TestTimeoutOfACallWinsOverTheClients(t *testing.T) {
 	}
 }
 
-// A call waits as long as Retry-After asks, or ends at once with an error that has RetryAfter. The operation is paused
-// for every caller for that time.
+// If Retry-After asks for at most a minute, the call waits and is sent again. Otherwise the call ends immediately with
+// an error that has RetryAfter. In both cases the operation is paused for every caller until then.
 func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	for header, after := range map[string]time.Duration{
 		"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour, "soon": time.Second, "1e6": 24 * time.Hour,
@@ -445,7 +444,7 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	}
 }
 
-// assertHint checks the time that a request says is left, and returns it.
+// assertHint asserts that Timeout-Milliseconds is slightly less than the time left, and returns its value.
 func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time.Duration {
 	t.Helper()
 	ms, err := strconv.ParseInt(r.Header.Get("Timeout-Milliseconds"), 10, 64)
@@ -477,9 +476,9 @@ func TestTimeoutHeaderShrinksWithEachAttempt(t *testing.T) {
 	})
 }
 
-// retryFaults are the faults that lead to each row of the table in doc.go.
+// retryFaults has the faults that cause each row of the retry table in doc.go.
 var retryFaults = map[string][]hotelstaystest.Fault{
-	"the request never left": nil, // the dialer fails
+	"the request never left": nil, // checkNeverLeft makes the dialer fail
 	"the connection broke, or no answer came": {
 		{Kind: hotelstaystest.FaultCut},
 		{Kind: hotelstaystest.FaultCutBeforeRead},
@@ -521,7 +520,7 @@ func retryTable(t *testing.T) (rows []retryRow) {
 	return rows
 }
 
-// manualTable returns the rows of the table in doc.go that begins with a heading.
+// manualTable returns the rows of a table in doc.go. heading is the first heading of the table.
 func manualTable(t *testing.T, heading string) (rows [][]string) {
 	source, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
@@ -565,7 +564,7 @@ func TestRetriesFollowTheTable(t *testing.T) {
 	}
 }
 
-// checkRetries makes operations fail in one way, always, and counts what arrives.
+// checkRetries injects the fault into every request of ops, and counts the requests that arrive.
 func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []hotelstays.Operation, proto string,
 	config hotelstaystest.Config) {
 	synctest.Test(t, func(t *testing.T) {
@@ -613,8 +612,7 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 	})
 }
 
-// With each proof that doc.go lists, a failed Book counts as not sent.
-func TestBookThatProvablyNeverLeftIsSentAgain(t *testing.T) {
+func TestEachProofOfTheManualMakesAFailedBookNotSent(t *testing.T) {
 	tracing := transportFunc(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())
 		trace.GetConn("host.example:443")
@@ -680,7 +678,7 @@ func checkNeverLeft(t *testing.T, row retryRow) {
 	})
 }
 
-// assertOutcome compares the kind of error with the words of the table.
+// assertOutcome asserts that the type of the error follows the policy in the table.
 func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operation) {
 	isUnknown := errors.As(err, new(*hotelstays.OutcomeUnknownError))
 	assert.Equal(t, policy == "unknown outcome", isUnknown, "%s: %v", op, err)
@@ -718,7 +716,7 @@ func TestRetriesEndInAnOutage(t *testing.T) {
 	})
 }
 
-// A transport without a TLS version has the default of net/http, which is TLS 1.2 or later.
+// Without a MinVersion, net/http uses TLS 1.2 or later.
 func TestNewAcceptsTheDefaultTLSVersion(t *testing.T) {
 	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: version}}
@@ -742,8 +740,8 @@ func TestDefaultTransportWithOldTLSIsRefused(t *testing.T) {
 	assert.False(t, failed.Sent)
 }
 
-// An http.Client without a Transport sends through http.DefaultTransport, even if a mock has replaced that since New.
-// Without WithHTTPClient, the client does not use http.DefaultTransport.
+// An http.Client without a Transport sends through http.DefaultTransport, even if a mock replaced it after New. A client
+// without WithHTTPClient does not use http.DefaultTransport.
 func TestMockedDefaultTransportIsUsedWithoutATransport(t *testing.T) {
 	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient),
 		hotelstays.WithMaxAttempts(1))
@@ -764,16 +762,16 @@ func TestMockedDefaultTransportIsUsedWithoutATransport(t *testing.T) {
 		hotelstays.WithUnsignedVouchers())
 	require.NoError(t, err)
 	assert.Equal(t, "document", got.String())
-	assert.Nil(t, http.DefaultClient.Transport, "what the caller gave is not changed")
+	assert.Nil(t, http.DefaultClient.Transport, "the caller's http.Client is not changed")
 	gock.OffAll()
 	client.CloseIdleConnections()
 }
 
-// The error names the proxy that refused to connect, and its answer, without the password of its URL.
+// The error names the proxy and its answer, but not the password in the proxy's URL.
 func TestRefusingProxyIsNamed(t *testing.T) {
 	tr := hotelstays.NewTransport()
 	defer tr.CloseIdleConnections()
-	assert.NotNil(t, tr.Proxy, "by default the environment names the proxy")
+	assert.NotNil(t, tr.Proxy, "by default the environment selects the proxy")
 	tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example:3128", User: url.UserPassword("user", "password")})
 	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()

@@ -1,4 +1,4 @@
-// Nothing that belongs to the caller is kept beyond a call.
+// The client copies the values of the caller.
 
 package hotelstays_test
 
@@ -14,8 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The caller may change its values after a call, or between the pages of an iterator, because the client has copied
-// them.
+// The caller may change its values after a call, or between the pages of an iterator.
 func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 	const page = `{"code":0,"data":{"access_token":"token","list":[{"id":"1"}],"hasMore":false,"basic":{"sessionId":"s"},"destinations":[],` +
 		`"hotelsMetadata":[],"page":{}}}`
@@ -37,8 +36,7 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 			cred := &hotelstays.OAuthCredential{ClientID: "good", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{"good"}}
 			client := newClient(cred)
 			return func() { cred.ClientID, cred.Scopes[0] = "changed", "changed" }, func() {
-				_,
-					_ = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+				_, _ = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 			}
 		},
 		"a search": func() (change, use func()) {

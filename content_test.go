@@ -1,5 +1,4 @@
-// Content: each operation against the sandbox, and the iterators, which return everything once,
-// fetch nothing before it is needed and nothing after the loop ends.
+// The iterators over destinations and hotel metadata, and rules of all iterators.
 
 package hotelstays_test
 
@@ -25,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// collect ranges to the end and returns all values and all errors.
+// collect ranges over all items and returns the values and the errors.
 func collect[V any](seq iter.Seq2[V, error]) (values []V, errs []error) {
 	for v, err := range seq {
 		if err != nil {
@@ -57,16 +56,16 @@ func TestWalkDestinationsYieldsEachPlaceOnce(t *testing.T) {
 			srv, client := newSandbox(t, hotelstaystest.Config{Catalog: tc.catalog})
 			given := tc.req
 			walk := client.WalkDestinations(t.Context(), &given)
-			assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+			assert.Zero(t, srv.Ledger().Count(""), "no request is sent before the loop")
 			places, errs := collect(walk)
 			assert.Empty(t, errs)
 			assert.Len(t, places, tc.places)
-			assert.Equal(t, tc.req, given, "the caller's request stays as it is")
-			assert.Equal(t, tc.places+1, srv.Ledger().Count(hotelstays.OpDestinations), "one call for each place, and the first")
+			assert.Equal(t, tc.req, given, "the caller's request is not changed")
+			assert.Equal(t, tc.places+1, srv.Ledger().Count(hotelstays.OpDestinations), "one call for the root and one for each place")
 
 			seen := map[string]bool{}
 			for _, place := range places {
-				assert.False(t, seen[place.ID], "each place once")
+				assert.False(t, seen[place.ID], "the place comes only once")
 				seen[place.ID] = true
 				if tc.req.CountryCode != "" {
 					assert.Equal(t, tc.req.CountryCode, place.CountryCode)
@@ -76,7 +75,7 @@ func TestWalkDestinationsYieldsEachPlaceOnce(t *testing.T) {
 				}
 			}
 			again, _ := collect(walk)
-			assert.Equal(t, places, again, "ranging again walks again")
+			assert.Equal(t, places, again, "a second loop walks again")
 
 			parallel, errs := collect(client.WalkDestinations(t.Context(), &given, hotelstays.WithParallelism(7)))
 			assert.Empty(t, errs)
@@ -100,27 +99,27 @@ var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Serve
 	},
 }
 
-// An error comes once and ends the loop; leaving the loop ends the calls.
+// An error is yielded once and ends the loop. Leaving the loop ends the calls.
 func TestIteratorsEndAfterAnErrorOrABreak(t *testing.T) {
 	for op, list := range lists {
 		inBubble(t, string(op), func(t *testing.T) {
 			srv, client := newSandbox(t)
 			seq := list(t.Context(), srv, client)
-			assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+			assert.Zero(t, srv.Ledger().Count(""), "no request is sent before the loop")
 
 			for _, err := range seq {
 				require.NoError(t, err)
 				break
 			}
-			assert.Equal(t, 1, srv.Ledger().Count(op), "nothing is called after the loop")
+			assert.Equal(t, 1, srv.Ledger().Count(op), "no request is sent after the loop")
 
 			srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultStatus, Status: 400, Skip: 1})
 			before := srv.Ledger().Count(op)
 			values, errs := collect(seq)
-			assert.NotEmpty(t, values, "what came before the error is yielded")
+			assert.NotEmpty(t, values, "the values before the error are yielded")
 			require.Len(t, errs, 1)
 			assert.ErrorIs(t, errs[0], hotelstays.ErrParam)
-			assert.Equal(t, 2, srv.Ledger().Count(op)-before, "nothing is called after the error")
+			assert.Equal(t, 2, srv.Ledger().Count(op)-before, "no request is sent after the error")
 		})
 	}
 }
@@ -143,7 +142,7 @@ func TestHotelsMetadataAllYieldsEveryHotel(t *testing.T) {
 		noTotals    bool
 		hotels      int
 		calls       int
-		answers     int // how many delays it takes, because parallel answers come together
+		answers     int // the delays that pass; parallel calls share one delay
 	}{
 		{"the largest pages", nil, 1, true, 250, 3, 3},
 		{"the largest pages, from the second on", &types.PageReq{PageNum: 2}, 1, false, 150, 2, 2},
@@ -156,12 +155,12 @@ func TestHotelsMetadataAllYieldsEveryHotel(t *testing.T) {
 			srv, client := newSandbox(t, hotelstaystest.Config{
 				Variants: hotelstaystest.Variants{NoTotals: tc.noTotals}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 250, UnmatchedEvery: -1},
 			})
-			const delay = 10 * time.Second // longer than a rate limit takes
+			const delay = 10 * time.Second // longer than any wait for the rate limit
 			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: delay,
 				Times: -1})
 			given := hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), CountryCode: "AE", Page: tc.page}
 			list := client.HotelsMetadataAll(t.Context(), &given, hotelstays.WithParallelism(tc.parallelism))
-			for range 2 { // ranging again reads again
+			for range 2 { // the second loop fetches again
 				before, start := srv.Ledger().Count(hotelstays.OpHotelsMetadata), time.Now()
 				hotels, errs := collect(list)
 				assert.Empty(t, errs)
@@ -177,7 +176,7 @@ func TestHotelsMetadataAllYieldsEveryHotel(t *testing.T) {
 	}
 }
 
-// metadataAhead lists twelve pages of one hotel each, which take a second each.
+// metadataAhead lists twelve pages. Each page has one hotel and takes a second.
 func metadataAhead(t *testing.T, script *pageScript, parallelism int) iter.Seq2[*types.HotelMetadata, error] {
 	for i := range 12 {
 		script.pages = append(script.pages, []string{fmt.Sprint(i)})
@@ -187,12 +186,12 @@ func metadataAhead(t *testing.T, script *pageScript, parallelism int) iter.Seq2[
 		Page: &types.PageReq{PageSize: 1}}, hotelstays.WithParallelism(parallelism))
 }
 
-// Pages that the total announces are fetched ahead, at most as many as WithParallelism says, and yielded in order.
+// If an answer has a total, the client fetches further pages ahead, up to WithParallelism at a time.
 func TestMetadataPagesAheadComeInOrder(t *testing.T) {
 	for _, tc := range []struct {
 		total, parallelism int
-		took               time.Duration
-		most               int
+		duration           time.Duration
+		maxRunning         int
 	}{
 		{12, 1, 12 * time.Second, 1},
 		{12, 4, 4 * time.Second, 4}, // the first page, then 11 pages, 4 at once
@@ -208,22 +207,22 @@ func TestMetadataPagesAheadComeInOrder(t *testing.T) {
 			for i, hotel := range hotels {
 				assert.Equal(t, fmt.Sprint(i), hotel.HotelID)
 			}
-			assert.Equal(t, tc.took, time.Since(start), "%+v", tc)
-			assert.Equal(t, tc.most, script.most, "%+v", tc)
+			assert.Equal(t, tc.duration, time.Since(start), "%+v", tc)
+			assert.Equal(t, tc.maxRunning, script.maxRunning, "%+v", tc)
 		})
 	}
 }
 
-// An error comes once, after the pages before it. An error, or leaving the loop, stops all fetches before the loop
+// An error is yielded once, after the pages before it. An error, or leaving the loop, stops all fetches before the loop
 // returns.
 func TestMetadataPagesAheadEndWithTheLoop(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
-			script := &pageScript{total: 12, fails: 6}
+			script := &pageScript{total: 12, failsAt: 6}
 			hotels, errs := collect(metadataAhead(t, script, parallelism))
 			assert.Len(t, hotels, 5)
 			assert.Len(t, errs, 1)
-			assert.Zero(t, script.now)
+			assert.Zero(t, script.running)
 			assert.Less(t, slices.Max(script.asked), 6+parallelism)
 		})
 		synctest.Test(t, func(t *testing.T) {
@@ -235,8 +234,8 @@ func TestMetadataPagesAheadEndWithTheLoop(t *testing.T) {
 					break
 				}
 			}
-			assert.Equal(t, 2500*time.Millisecond, time.Since(start), "no fetch is waited for")
-			assert.Zero(t, script.now)
+			assert.Equal(t, 2500*time.Millisecond, time.Since(start), "leaving the loop waits for no fetch")
+			assert.Zero(t, script.running)
 			asked := len(script.asked)
 			time.Sleep(time.Minute)
 			assert.Len(t, script.asked, asked)
@@ -244,13 +243,13 @@ func TestMetadataPagesAheadEndWithTheLoop(t *testing.T) {
 	}
 }
 
-// forest answers Destinations with the places below a place. A place named "-" has no id.
+// forest is a transport that answers Destinations with the places below the requested parent. A place "-" has no id.
 type forest struct {
 	busy
-	below map[string][]string
-	delay func(call int) time.Duration
-	fails string
-	asked []string
+	below   map[string][]string
+	delay   func(call int) time.Duration
+	failsAt string
+	asked   []string
 }
 
 func (f *forest) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -266,7 +265,7 @@ func (f *forest) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := f.wait(r.Context(), delay); err != nil {
 		return nil, err
 	}
-	if f.fails != "" && req.ParentDestinationID == f.fails {
+	if f.failsAt != "" && req.ParentDestinationID == f.failsAt {
 		return reply(400, `{"code":7}`), nil
 	}
 	places := []map[string]string{}
@@ -288,7 +287,7 @@ func (f *forest) calls() int {
 	return len(f.asked)
 }
 
-// wide has n places, and n places below each.
+// wide returns a forest of n places, with n places below each of them.
 func wide(n int, delay func(call int) time.Duration) *forest {
 	f := &forest{below: map[string][]string{}, delay: delay}
 	for i := range n {
@@ -307,7 +306,7 @@ func TestWalkOfACycleEnds(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &forest{below: map[string][]string{"": {"a", "b", "a", "-"}, "a": {"c", "-"}, "b": {"c", "a", "b"}, "c": {"a", "d"}},
-				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // an endless walk reaches the deadline
+				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // so an endless walk ends at the deadline of a call
 			var ids []string
 			for place, err := range f.walk(t, parallelism) {
 				if !assert.NoError(t, err) {
@@ -321,7 +320,7 @@ func TestWalkOfACycleEnds(t *testing.T) {
 	}
 }
 
-// Parents come before their children, whichever answer arrives first. WithParallelism bounds the calls.
+// The order holds whichever answer arrives first. WithParallelism limits the calls in progress.
 func TestWalkYieldsParentsFirst(t *testing.T) {
 	for _, parallelism := range []int{1, 2, 7} {
 		synctest.Test(t, func(t *testing.T) {
@@ -336,12 +335,12 @@ func TestWalkYieldsParentsFirst(t *testing.T) {
 				time.Sleep(time.Second / 3)
 			}
 			assert.Len(t, seen, 9+81)
-			assert.Equal(t, parallelism, f.most)
+			assert.Equal(t, parallelism, f.maxRunning)
 		})
 	}
 }
 
-// While the loop is busy, calls wait. Leaving the loop stops the calls. An error also stops them, and comes once.
+// While the body of the loop runs, further calls wait. Leaving the loop stops the calls. An error also stops them.
 func TestWalkEndsWithTheLoop(t *testing.T) {
 	second := func(int) time.Duration { return time.Second }
 	for _, parallelism := range []int{1, 4} {
@@ -360,8 +359,8 @@ func TestWalkEndsWithTheLoop(t *testing.T) {
 						break
 					}
 				}
-				assert.Zero(t, time.Since(left), "no call is waited for")
-				assert.Zero(t, f.now)
+				assert.Zero(t, time.Since(left), "leaving the loop waits for no call")
+				assert.Zero(t, f.running)
 				asked := len(f.asked)
 				time.Sleep(time.Minute)
 				assert.Len(t, f.asked, asked)
@@ -369,17 +368,17 @@ func TestWalkEndsWithTheLoop(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			f := wide(30, second)
-			f.fails = "29"
+			f.failsAt = "29"
 			places, errs := collect(f.walk(t, parallelism))
 			assert.NotEmpty(t, places)
 			assert.Len(t, errs, 1)
-			assert.Zero(t, f.now)
+			assert.Zero(t, f.running)
 			assert.LessOrEqual(t, len(f.asked), 1+parallelism+3)
 		})
 	}
 }
 
-func TestIteratorsYieldTheFaultsOfTheirInput(t *testing.T) {
+func TestIteratorsYieldInvalidInputAsOneValidationError(t *testing.T) {
 	client, ctx, cursor := clientThrough(t, noSend{t}), t.Context(), new(int64(7))
 	metadata := func(page types.PageReq, opts ...hotelstays.CallOption) iter.Seq2[any, error] {
 		return untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &page}, opts...))
@@ -392,7 +391,7 @@ func TestIteratorsYieldTheFaultsOfTheirInput(t *testing.T) {
 		req.HotelIDs = []string{"1"}
 		return untyped(client.HotelListBatches(ctx, req, opts...))
 	}
-	same := func(*listReq) {}
+	unchanged := func(*listReq) {}
 	for name, seq := range map[string]iter.Seq2[any, error]{
 		"no request to walk":                    untyped(client.WalkDestinations(ctx, nil)),
 		"no request for metadata":               untyped(client.HotelsMetadataAll(ctx, nil)),
@@ -406,10 +405,10 @@ func TestIteratorsYieldTheFaultsOfTheirInput(t *testing.T) {
 		"a cursor for pages":               pages(func(r *listReq) { r.Cursor = cursor }),
 		"a page below 1":                   pages(func(r *listReq) { r.PageNum = -1 }),
 		"batches without a date":           batches(func(r *listReq) { r.CheckIn = "" }),
-		"batches of too many ids":          batches(same, hotelstays.WithBatchSize(1001)),
+		"batches of too many ids":          batches(unchanged, hotelstays.WithBatchSize(1001)),
 		"batches from the second page on":  batches(func(r *listReq) { r.PageNum = 2 }),
 		"batches with a cursor":            batches(func(r *listReq) { r.Cursor = cursor }),
-		"batches with a wrong call option": batches(same, hotelstays.WithCurrency("euro")),
+		"batches with a wrong call option": batches(unchanged, hotelstays.WithCurrency("euro")),
 	} {
 		_, errs := collect(seq)
 		if assert.Len(t, errs, 1, name) {
@@ -421,20 +420,20 @@ func TestIteratorsYieldTheFaultsOfTheirInput(t *testing.T) {
 
 // busy counts requests in progress, and answers after a delay.
 type busy struct {
-	mu        sync.Mutex
-	now, most int
+	mu                  sync.Mutex
+	running, maxRunning int
 }
 
-// wait lasts as long as an answer takes. It reports whether the answer is still wanted.
+// wait returns after delay, or earlier with the error of ctx.
 func (b *busy) wait(ctx context.Context, delay time.Duration) error {
 	b.mu.Lock()
-	b.now++
-	b.most = max(b.most, b.now)
+	b.running++
+	b.maxRunning = max(b.maxRunning, b.running)
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.now--
+		b.running--
 	}()
 	select {
 	case <-time.After(delay):
@@ -447,11 +446,11 @@ func (b *busy) wait(ctx context.Context, delay time.Duration) error {
 // pageScript answers HotelList and HotelsMetadata with fixed pages.
 type pageScript struct {
 	busy
-	pages  [][]string // hotels as "id/platform id", or "!" for a hotel without a readable id; hasMore on all but the last
-	silent bool       // hasMore is left out
-	total  int        // left out if 0
-	delay  time.Duration
-	fails  int // the page that is refused
+	pages     [][]string // hotels as "id/platform id"; "!" has no readable id. All pages but the last have hasMore
+	noHasMore bool       // the answers have no hasMore
+	total     int        // the answers have no total if it is 0
+	delay     time.Duration
+	failsAt   int // the number of the page that is refused; 0 for none
 
 	asked    []int
 	sessions []string // the sessions that were sent; each answer has a new session
@@ -473,7 +472,7 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := s.wait(r.Context(), s.delay); err != nil {
 		return nil, err
 	}
-	if num == s.fails {
+	if num == s.failsAt {
 		return reply(400, `{"code":7}`), nil
 	}
 	hotels := []map[string]any{}
@@ -487,7 +486,7 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	page := map[string]any{}
-	if !s.silent {
+	if !s.noHasMore {
 		page["hasMore"] = num < len(s.pages)
 	}
 	if s.total > 0 {
@@ -495,7 +494,7 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	data := map[string]any{"list": hotels, "basic": map[string]any{"sessionId": fmt.Sprint("session-", num)},
 		"hotelsMetadata": hotels, "page": page}
-	maps.Copy(data, page) // a search has these fields directly in data
+	maps.Copy(data, page) // the answer to a search has these fields in data itself
 	body, err := json.Marshal(map[string]any{"code": 0, "data": data})
 	return reply(200, string(body), "Request-Id", fmt.Sprint("request-", num)), err
 }

@@ -1,4 +1,4 @@
-// Calls of operations without a method.
+// Calls of operations for which the client has no method.
 
 package hotelstays_test
 
@@ -21,11 +21,11 @@ import (
 
 const newPath = "/api/none/such"
 
-// Do with a path, Do with an Operation, and the method of the operation share one budget.
-func TestDoKeepsTheRateLimit(t *testing.T) {
+// The path or the field Operation selects the rate limit. A path that no known operation has is not limited.
+func TestDoKeepsTheRateLimitOfItsOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`))
-		slots := func(req *hotelstays.DoRequest) time.Duration {
+		timeOfCalls := func(req *hotelstays.DoRequest) time.Duration {
 			start := time.Now()
 			for range 2 * hotelstays.OpCheckAvail.RateLimit() {
 				_, err := client.Do(t.Context(), req)
@@ -33,10 +33,10 @@ func TestDoKeepsTheRateLimit(t *testing.T) {
 			}
 			return time.Since(start)
 		}
-		assert.Zero(t, slots(&hotelstays.DoRequest{Path: newPath}))
-		assert.GreaterOrEqual(t, slots(&hotelstays.DoRequest{Path: "/api/search/checkAvail"}), time.Second)
+		assert.Zero(t, timeOfCalls(&hotelstays.DoRequest{Path: newPath}))
+		assert.GreaterOrEqual(t, timeOfCalls(&hotelstays.DoRequest{Path: "/api/search/checkAvail"}), time.Second)
 		time.Sleep(time.Minute)
-		assert.GreaterOrEqual(t, slots(&hotelstays.DoRequest{Path: newPath, Operation: hotelstays.OpCheckAvail}), time.Second)
+		assert.GreaterOrEqual(t, timeOfCalls(&hotelstays.DoRequest{Path: newPath, Operation: hotelstays.OpCheckAvail}), time.Second)
 	})
 }
 
@@ -101,7 +101,7 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 		unknown       bool
 	}{
 		{503, `{"code":7}`, 2, 1, true},
-		{429, `{"code":100000429}`, 3, 3, false}, // Retry-After of the third answer ends it
+		{429, `{"code":100000429}`, 3, 3, false}, // the third answer asks for more than a minute
 		{401, `{"code":100000401}`, 1, 1, false}, // the token cannot be renewed
 		{404, `{"code":7}`, 1, 1, true},
 		{200, `{"code":7,"msg":"?"}`, 1, 1, true},
@@ -174,8 +174,8 @@ func TestDoRefusesBadInput(t *testing.T) {
 	}
 }
 
-// Data that does not fit is an error without the token, even if the caller's type quotes it.
-func TestDoErrorOfUnfitDataHidesTheToken(t *testing.T) {
+// The error hides the token, even if the caller's UnmarshalJSON returns a text with the token.
+func TestDecodeErrorOfDoHidesTheToken(t *testing.T) {
 	_, err := clientWith(t, saying(`{"code":0,"data":"the token is token-1234567890"}`), bearerToken("token-1234567890")).
 		Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Into: new(quoting), Idempotent: true})
 	unreadable := errorAs[*hotelstays.DecodeError](t, err)

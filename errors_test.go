@@ -38,13 +38,14 @@ import (
 )
 
 var sentinels = append(hotelstays.SentinelsOfRows(), hotelstays.ErrNotSent, hotelstays.ErrVoucherLinkExpired, hotelstays.ErrVoucherUnsigned,
-	hotelstays.ErrVoucherAltered, hotelstays.ErrWebhookSignature, hotelstays.ErrWebhookTime, hotelstays.ErrWebhookBody, hotelstays.ErrWebhookBusy)
+	hotelstays.ErrVoucherAltered, hotelstays.ErrWebhookSignature, hotelstays.ErrWebhookTime, hotelstays.ErrWebhookBody,
+	hotelstays.ErrWebhookBusy)
 
 func matchedSentinels(err error) []error {
 	return slices.DeleteFunc(slices.Clone(sentinels), func(sentinel error) bool { return !errors.Is(err, sentinel) })
 }
 
-// A documented code decides; without one the HTTP status does.
+// A documented code decides which sentinel the error matches. Without a documented code the HTTP status decides.
 func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 	const read, voucher, book = hotelstays.OpCheckAvail, hotelstays.OpOrderVoucher, hotelstays.OpBook
 	const cancel, ticket = hotelstays.OpCancel, hotelstays.OpTicket
@@ -67,7 +68,7 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 		{"100001008", voucher, 200, code(100001008), []error{hotelstays.ErrAmbiguousReference}},
 		{"100001111", book, 200, code(100001111), []error{hotelstays.ErrRateChanged}},
 		{"an unknown code", book, 200, code(100009999), nil},
-		// codes, with a status that says something else
+		// codes, with a status that has another meaning
 		{"100001003, 400", book, 400, code(100001003), []error{hotelstays.ErrDuplicateBooking}},
 		{"100001111, 400", book, 400, code(100001111), []error{hotelstays.ErrRateChanged}},
 		// the status, where the code is not documented
@@ -126,7 +127,7 @@ func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
 	}
 }
 
-func TestErrorOfAPageHasAnExcerpt(t *testing.T) {
+func TestErrorOfAnHTMLPageHasAnExcerpt(t *testing.T) {
 	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 403, Body: htmlPage}))
 	var api *hotelstays.APIError
 	require.ErrorAs(t, err, &api)
@@ -142,7 +143,7 @@ func TestErrorOfAPageHasAnExcerpt(t *testing.T) {
 	}
 }
 
-func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
+func TestAPIErrorHasTheServicesRequestID(t *testing.T) {
 	rt := &fixedAnswer{Status: 400, Body: `{"code":100000400,"msg":"pageSize"}`,
 		Header: map[string]string{"Request-Id": "service-1", "Retry-After": "7"}}
 	_, err := sendCheckAvail(t, clientThrough(t, rt))
@@ -155,12 +156,12 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 			`if the session has expired, search again; else correct the request, because the same one will be refused again`)
 }
 
-// A refusal that errors.As or errors.Is finds is always a real one. In the cause of an unknown outcome they find only
-// the errors of ctx and of the network.
-func TestUnknownOutcomeNeverLeadsToARefusal(t *testing.T) {
-	deciding := []string{"BatchError", "DecodeError", "TransportError", "VoucherError", "WebhookError"} // errors.Is may find their cause
+// In the cause of an OutcomeUnknownError, errors.Is finds only the errors of ctx and of the network.
+func TestUnknownOutcomeNeverMatchesARefusal(t *testing.T) {
+	// In these types errors.Is may find the cause.
+	deciding := []string{"BatchError", "DecodeError", "TransportError", "VoucherError", "WebhookError"}
 	refusal := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged}
-	causes := map[error]error{ // each with the error that errors.Is looks for
+	causes := map[error]error{ // the cause, and the error that errors.Is looks for
 		fmt.Errorf("own: %w", refusal):                              refusal,
 		errors.Join(context.Canceled, refusal):                      refusal,
 		&net.OpError{Op: "read", Err: refusal}:                      refusal,
@@ -198,8 +199,8 @@ func TestUnknownOutcomeNeverLeadsToARefusal(t *testing.T) {
 
 func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	answers := map[string]transportFunc{
-		"broken":                 func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
-		"garbage":                answering(200, "<html>"),
+		"a broken connection":    func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
+		"an HTML page":           answering(200, "<html>"),
 		"503 with Retry-After":   answering(503, "<html>", "Retry-After", "1"),
 		"500, a documented code": answering(500, `{"code":100001111,"msg":"m"}`),
 		"502, a documented code": answering(502, `{"code":100001003,"msg":"m"}`),
@@ -212,7 +213,7 @@ func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
 			err := operationCalls[op](t.Context(), clientThrough(t, answer))
 			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err, name)
-			assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "KindOf the cause alone")
+			assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "the kind of the cause alone")
 			assert.Empty(t, append(matchedSentinels(err), matchedSentinels(unknown.Err)...), "%s of %s", name, op)
 			for _, text := range []string{err.Error(), unknown.Err.Error()} {
 				assert.Contains(t, text, "do not send it again")
@@ -225,7 +226,7 @@ func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	}
 }
 
-func TestAdviceFitsTheRefusal(t *testing.T) {
+func TestErrorTextHasTheAdviceForItsStatus(t *testing.T) {
 	for _, tc := range []struct {
 		op     hotelstays.Operation
 		status int
@@ -251,8 +252,7 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 	}
 }
 
-// pipes is a transport whose connections serve answers, each after the head of its
-// request has been read.
+// pipes returns a transport. On each of its connections, serve runs after one request has been read.
 func pipes(serve func(net.Conn)) *http.Transport {
 	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
@@ -317,8 +317,8 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 	}
 }
 
-// An error has the rate limit figures of its answer. A remaining 0 is a figure, and a missing figure is not 0.
-func TestErrorHasTheRateLimit(t *testing.T) {
+// The field RateLimit is nil if one of the three header fields is missing or invalid.
+func TestErrorHasTheRateLimitOfItsAnswer(t *testing.T) {
 	for _, row := range []struct {
 		limit, remaining, reset string
 		want                    *hotelstays.RateLimit
@@ -356,7 +356,7 @@ func TestTimeoutOfTheHTTPClientIsADeadline(t *testing.T) {
 	}
 }
 
-func TestManualHasEachKindOnce(t *testing.T) {
+func TestManualListsEachErrorKindOnce(t *testing.T) {
 	statuses := map[string]int{}
 	for kind, row := range manualKinds(t) {
 		statuses[kind] = row.status
@@ -448,8 +448,8 @@ func TestZeroErrorsHaveATextAndAKind(t *testing.T) {
 	assert.NotErrorIs(t, &hotelstays.APIError{Operation: hotelstays.OpOAuthToken}, hotelstays.ErrInvalidScope)
 }
 
-// Each error type is a group of attributes for slog, with the same names as the client's own log lines. It has no
-// attributes of another request.
+// slog writes each error type as a group of attributes, with the same names as in the client's own log lines. The group
+// has no attributes of another request.
 func TestErrorsInALogHaveTheSameAttributes(t *testing.T) {
 	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged,
 		RequestID: "id-1", TraceID: "trace-1"}
@@ -504,7 +504,7 @@ func TestErrorsInALogHaveTheSameAttributes(t *testing.T) {
 	assert.Empty(t, hotelstays.RequestIDOf(nil))
 }
 
-// Every error type has a kind. If errors wrap each other, one of them decides.
+// If errors wrap each other, one of them decides the kind.
 func TestEachErrorHasItsKind(t *testing.T) {
 	cause := errors.New("cause")
 	api := func(op hotelstays.Operation, status, code int) error {
@@ -562,25 +562,20 @@ func TestEachErrorHasItsKind(t *testing.T) {
 		{hotelstays.KindUnexpected, api(hotelstays.OpQueryOrders, 307, 0)},
 		{hotelstays.KindUnexpected, api(hotelstays.OpQueryOrders, 307, 7)},
 		{hotelstays.KindUnexpected, api(hotelstays.OpQueryOrders, 418, 0)},
-	}
-	rows = append(rows, []struct {
-		kind hotelstays.ErrorKind
-		err  error
-	}{
 		{hotelstays.KindTransport, noAnswer(&tls.CertificateVerificationError{Err: cause})},
 		{hotelstays.KindProxyAuth, noAnswer(hotelstays.ErrProxyAuth)},
 		{hotelstays.KindTransport, noAnswer(&net.DNSError{Err: "no such host"})},
 		{hotelstays.KindUpstreamTimeout, api(hotelstays.OpHotelList, 504, 0)},
 		{hotelstays.KindServerError, noToken(api(hotelstays.OpTicket, 502, 0))},
 		{hotelstays.KindVoucher, &hotelstays.VoucherError{Err: cause, Detail: "HTTP 503; try again later"}},
-	}...)
+	}
 	retry := regexp.MustCompile(`safe to call again|call again after|try again later|wait, or send less|there is no document yet`)
 	typesSeen, manual, again := map[string]bool{}, manualKinds(t), map[string]string{}
 	for _, row := range rows {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
 		assert.Equal(t, row.err != nil && retry.MatchString(row.err.Error()), hotelstays.Retryable(row.err), "%v", row.err)
 		typesSeen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
-		if _, own := row.err.(slog.LogValuer); !own { // the package's own errors have the column
+		if _, own := row.err.(slog.LogValuer); !own { // doc.go says it only for the package's own errors
 			continue
 		}
 		kind, word := string(row.kind), map[bool]string{true: "yes", false: "no"}[hotelstays.Retryable(row.err)]
@@ -597,7 +592,7 @@ func TestEachErrorHasItsKind(t *testing.T) {
 	}
 }
 
-// A kind without a sentinel belongs to an error type, to the end of a ctx, or to all other errors.
+// Every kind is the kind of a sentinel, of an error type, of the end of a ctx, or of any other error.
 func TestEachSentinelHasItsKind(t *testing.T) {
 	var kinds []hotelstays.ErrorKind
 	for _, match := range inSource(t, `\n\tKind\w+ +ErrorKind = "(\w+)"`) {
@@ -606,9 +601,9 @@ func TestEachSentinelHasItsKind(t *testing.T) {
 	var names []string
 	for _, match := range inSource(t, `\n\tErr([A-Z]\w*) += (?:sentinelOf\(Kind(\w+)|newSentinel)`) {
 		names = append(names, match[1])
-		assert.Contains(t, []string{match[1], ""}, match[2], "the name of the kind")
+		assert.Contains(t, []string{match[1], ""}, match[2], "the sentinel has the name of its kind")
 	}
-	assert.Len(t, names, len(sentinels), "sentinels of the table, and of kinds with several sentinels")
+	assert.Len(t, names, len(sentinels), "the list sentinels is complete")
 	manual := manualKinds(t)
 	for _, sentinel := range sentinels {
 		if again := manual[string(hotelstays.KindOf(sentinel))].again; again != "ask" {
@@ -624,8 +619,8 @@ func TestEachSentinelHasItsKind(t *testing.T) {
 	assert.False(t, hotelstays.Retryable(hotelstays.ErrVoucherAltered))
 }
 
-// A documented code has a row, with a sentinel and a next step.
-func TestEachCodeIsInTheTableOfErrors(t *testing.T) {
+// Each code has a sentinel and a next step.
+func TestEachDocumentedCodeIsInTheTableOfErrors(t *testing.T) {
 	source, err := os.ReadFile("types/codes.go")
 	require.NoError(t, err)
 	codes := regexp.MustCompile(`(Code\w+) += (\d+)`).FindAllStringSubmatch(string(source), -1)

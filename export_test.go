@@ -1,4 +1,4 @@
-// Internals that the external tests use.
+// Internals that the tests of package hotelstays_test use.
 
 package hotelstays
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// DecodeTarget is the target into which the client decodes an answer.
+// DecodeTarget returns the target into which the client decodes an answer.
 func DecodeTarget(into any, lenient bool) wire.Target {
 	t := decodeTarget(into.(decodable))
 	t.InternStrings, t.Lenient = true, lenient
@@ -24,7 +24,7 @@ func DecodeTarget(into any, lenient bool) wire.Target {
 func Mutates(op Operation) bool       { return operations[op].mutates }
 func InBookingFlow(op Operation) bool { return operations[op].bookingFlow }
 
-// SentinelsOfRows are the sentinels of the kinds with exactly one sentinel.
+// SentinelsOfRows returns the sentinel of each kind that has exactly one sentinel.
 func SentinelsOfRows() (all []error) {
 	for i := range kindRows {
 		if kindRows[i].text != "" {
@@ -34,7 +34,7 @@ func SentinelsOfRows() (all []error) {
 	return all
 }
 
-// OptionNames are the names of all options of calls.
+// OptionNames returns the names of all call options.
 func OptionNames() (names []string) {
 	for _, rule := range optionRows {
 		names = append(names, rule.name)
@@ -42,10 +42,11 @@ func OptionNames() (names []string) {
 	return names
 }
 
-// ReadKeepingData reads an answer to QueryOrders as a call with WithRawData does.
+// ReadKeepingData decodes an answer to QueryOrders as a call with WithRawData does, and returns the raw data.
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
 	var meta ResponseMeta
-	x := exchange{client: &Client{tokens: new(token.Cache)}, ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], secrets: redact.Set{""}}
+	x := exchange{client: &Client{tokens: new(token.Cache)}, ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders],
+		secrets: redact.Set{""}}
 	x.set.RawData = true
 	x.received(transport.Result{Answer: &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}})
 	if _, err := x.decode(new(QueryOrdersResponse), &meta, func() error { return nil }); err != nil {
@@ -54,7 +55,7 @@ func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) 
 	return meta.RawData, nil
 }
 
-// ObserveNothing runs a call and a helper of c without an Observer, and reports whether observing changed the ctx.
+// ObserveNothing runs a call and a helper of c, which has no Observer. It reports whether the ctx changed.
 func ObserveNothing(ctx context.Context, c *Client) (changed bool) {
 	observed, watch := observe(ctx, c.observers, CallStart{}, "", Observer.call)
 	changed = observed != ctx || watch != nil || watch.timeline() != nil

@@ -19,7 +19,7 @@ import (
 )
 
 // The JSON of facts has only the facts that are set.
-func TestServiceFactsRefuseUnknownNames(t *testing.T) {
+func TestJSONOfServiceFactsRefusesUnknownNames(t *testing.T) {
 	for text, facts := range map[string]hotelstays.ServiceFacts{
 		`{}`:                  {},
 		`{"nullOrders":true}`: {NullOrders: true},
@@ -51,7 +51,7 @@ func TestServiceFactsRefuseUnknownNames(t *testing.T) {
 	}
 }
 
-// refusing says that these codes of an operation prove that nothing was done.
+// refusing returns the fact that these codes of op prove that nothing was done.
 func refusing(op hotelstays.Operation, codes ...int) hotelstays.SharedOption {
 	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{RefusalCodes: map[hotelstays.Operation][]int{op: codes}})
 }
@@ -110,11 +110,12 @@ func TestRefusalCodesOfTheServiceProveARefusal(t *testing.T) {
 // answer without a list, and a list that announces more orders prove nothing. Null counts as an empty list only with
 // ServiceFacts.NullOrders.
 func TestOnlyACompleteListProvesAbsence(t *testing.T) {
-	const proven, missing, notApplied, orNullOrders = "", "data.orders is missing", "the service did not apply the filter", "ServiceFacts.NullOrders"
+	const proven, missing, notApplied = "", "data.orders is missing", "the service did not apply the filter"
+	const needsNullOrders = "ServiceFacts.NullOrders"
 	for data, why := range map[string]string{ // without facts
 		`{"orders":[]}`:   proven,
-		`{"orders":null}`: orNullOrders,
-		`{"orders":null,"page":{},"list":[],"total":0,"cursor":null}`:   orNullOrders,
+		`{"orders":null}`: needsNullOrders,
+		`{"orders":null,"page":{},"list":[],"total":0,"cursor":null}`:   needsNullOrders,
 		`{"orders":null,"hasMore":true}`:                                missing,
 		`{"orders":null,"orderList":[{"customerReferenceNo":"ref-1"}]}`: missing,
 		`{"orders":null,"partial":true}`:                                missing,
@@ -130,15 +131,15 @@ func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 		`{"orders":[{"status":2,"customerReferenceNo":123}]}`:           notApplied,
 		`{"orders":[{"status":2,"customerReferenceNo":""}]}`:            notApplied,
 	} {
-		for _, known := range []bool{false, true} {
+		for _, nullOrders := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				client := clientThrough(t, saying(`{"code":0,"data":`+data+`}`),
-					hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: known}))
+					hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: nullOrders}))
 				_, found := client.FindOrder(t.Context(), "ref-1")
 				_, awaited := client.AwaitOrder(within(t, time.Hour), "ref-1")
 				outcome, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"}))
 				require.NoError(t, err)
-				if why == proven || why == orNullOrders && known {
+				if why == proven || why == needsNullOrders && nullOrders {
 					assert.ErrorIs(t, found, hotelstays.ErrNotFound, data)
 					assert.ErrorIs(t, awaited, hotelstays.ErrNotFound, data)
 					assert.Equal(t, hotelstays.BookingAbsent, outcome.State, data)
@@ -152,7 +153,7 @@ func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 				assert.Equal(t, hotelstays.BookingUnverified, outcome.State, data)
 				for _, err := range []error{found, awaited, outcome.Err} {
 					assert.NotErrorIs(t, err, hotelstays.ErrNotFound, data)
-					if !known {
+					if !nullOrders {
 						assert.ErrorContains(t, err, why, "%.60s", data)
 					}
 				}
@@ -172,7 +173,7 @@ func TestPartialOrLargeAnswerProvesNoAbsence(t *testing.T) {
 	}
 }
 
-// 0 and 1 are open, whatever else the caller names.
+// Status 0 stays open even if StatusMeanings lists it as confirmed.
 func TestStatuses0And1AreOpen(t *testing.T) {
 	none := hotelstays.StatusMeanings{}
 	own := hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}

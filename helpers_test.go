@@ -1,6 +1,5 @@
-// What the tests of this package share. Most run in testing/synctest bubbles and reach the
-// sandbox over in-memory connections; their clock is virtual and starts at 2000-01-01, two
-// months before the stay.
+// Helpers of this package's tests. Most tests run in testing/synctest bubbles, whose virtual clock starts at
+// 2000-01-01, two months before the stay. They reach the sandbox over in-memory connections.
 
 package hotelstays_test
 
@@ -50,7 +49,7 @@ func searchCity(srv *hotelstaystest.Server) *hotelstays.HotelListRequest {
 
 var operationCalls = testkit.Calls()
 
-// reply is an answer with header fields, name and value in turn.
+// reply returns an answer. header holds names and values alternately.
 func reply(status int, body string, header ...string) *http.Response {
 	resp := testkit.Reply(status, body)
 	for field := range slices.Chunk(header, 2) {
@@ -67,7 +66,7 @@ func failing(err error) transportFunc {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// clientAt returns a client with only these options.
+// clientAt is like clientWith, but for any base URL and with the default number of attempts.
 func clientAt(t testing.TB, url string, cred hotelstays.Credential, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()
 	client, err := hotelstays.New(url, cred, append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: rt}))...)
@@ -76,7 +75,7 @@ func clientAt(t testing.TB, url string, cred hotelstays.Credential, rt http.Roun
 	return client
 }
 
-// causeOf returns the cause that an *OutcomeUnknownError hides, or err if it is another error.
+// causeOf returns the Err of an *OutcomeUnknownError. It returns any other error unchanged.
 func causeOf(err error) error {
 	if unknown, ok := errors.AsType[*hotelstays.OutcomeUnknownError](err); ok {
 		return unknown.Err
@@ -84,7 +83,7 @@ func causeOf(err error) error {
 	return err
 }
 
-// errorAs requires that err is or wraps an E, and returns it.
+// errorAs requires that err is or wraps an E, and returns the E.
 func errorAs[E error](t testing.TB, err error, what ...any) (found E) {
 	t.Helper()
 	require.ErrorAs(t, err, &found, what...)

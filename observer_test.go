@@ -1,4 +1,4 @@
-// What an Observer and a logger see of a call.
+// What an Observer and a logger receive.
 
 package hotelstays_test
 
@@ -27,8 +27,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// callLog is an Observer that keeps what it receives. It puts the number of each
-// call into its ctx, and the trail of all calls around it.
+// callLog records what an Observer receives. CallStart adds the operation to the trail in ctx, which lists the calls in
+// progress.
 type callLog struct {
 	mu     sync.Mutex
 	starts []hotelstays.CallStart
@@ -37,7 +37,7 @@ type callLog struct {
 
 type endedCall struct {
 	hotelstays.CallInfo
-	trail string // what CallStart put into the ctx
+	trail string // from the ctx of CallEnd
 }
 
 type trailKey struct{}
@@ -74,7 +74,7 @@ func (t *trailTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// The ctx of CallStart reaches the round tripper, the call that fetches the token, and CallEnd: spans nest.
+// The ctx that CallStart returns reaches the round tripper, the call that fetches the token, and CallEnd.
 func TestObserverSeesEveryCallOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -143,17 +143,17 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 			assert.Equal(t, sent[i].RequestID, a.RequestID)
 			assert.Equal(t, []int{503, 0, 0, 0, 200}[i], a.HTTPStatus)
 			assert.Equal(t, i != 1, a.Sent, "a dial sends nothing")
-			assert.Equal(t, i == 1 || i == 3, errors.Is(a.Err, errBroken), "the kind of an error is kept")
+			assert.Equal(t, i == 1 || i == 3, errors.Is(a.Err, errBroken), "errors.Is finds the cause")
 		}
-		assert.EqualError(t, attempts[2].Err, "quoted Bearer [redacted]: broken", "unless it quotes the token")
+		assert.EqualError(t, attempts[2].Err, "quoted Bearer [redacted]: broken", "an error that quotes the token becomes a text")
 		assert.NoError(t, attempts[0].Err)
 		assert.NoError(t, attempts[4].Err)
 		assert.Equal(t, []any{attempts[4].RequestID, 200, len(answer)}, []any{info.RequestID, info.HTTPStatus, info.Bytes})
-		assert.InDelta(t, 15+3, info.Duration.Seconds(), 3, "with the waits between them")
+		assert.InDelta(t, 15+3, info.Duration.Seconds(), 3, "the attempts and the waits between them")
 	})
 }
 
-// The wait for a slot is reported even if the call then fails, and nothing was sent.
+// The wait for a slot is reported even if the call then fails before it is sent.
 func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
@@ -227,7 +227,7 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // The ids come from the service's answer, as in ResponseMeta, because the service's logs have these ids.
-func TestObserverSeesTheIDsToQuote(t *testing.T) {
+func TestObserverSeesTheIDsOfTheAnswer(t *testing.T) {
 	log := &callLog{}
 	client := clientThrough(t, answering(200, `{"code":0,"data":{"list":[]}}`, "Request-Id", "request-s", "Trace-Id", "trace-s"),
 		hotelstays.WithObserver(log.observer()))
@@ -238,14 +238,14 @@ func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the id that was sent")
 }
 
-// Neither a call that fails validation nor a page that an iterator does not request is observed or takes a slot.
+// Neither an invalid call nor an iterator without a loop is observed or takes a slot.
 func TestObserverSeesNoInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		log := &callLog{}
 		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()),
 			hotelstays.WithObserver(hotelstays.Observer{HelperStart: log.start, HelperEnd: log.end}),
-			hotelstays.WithRateLimiter(limiterFunc(func() error { t.Error("a slot was asked for"); return nil })))
+			hotelstays.WithRateLimiter(limiterFunc(func() error { t.Error("Acquire was called"); return nil })))
 		_, invalid := client.HotelList(t.Context(), &hotelstays.HotelListRequest{})
 		_, wrongOption := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithCurrency("EUR"))
 		_, nothing := client.Book(t.Context(), nil)
@@ -265,15 +265,14 @@ func TestObserverSeesNoInvalidCall(t *testing.T) {
 }
 
 type logRecord struct {
-	Level     string `json:"level"`
-	Msg       string `json:"msg"`
-	Operation string `json:"operation"`
-	RequestID string `json:"request_id"`
-	TraceID   string `json:"trace_id"`
-	Status    int    `json:"status"`
-	Reference string `json:"reference"`
-	Error     string `json:"error"`
-	// Mismatches and MismatchCount are of an answer that is not as documented.
+	Level         string   `json:"level"`
+	Msg           string   `json:"msg"`
+	Operation     string   `json:"operation"`
+	RequestID     string   `json:"request_id"`
+	TraceID       string   `json:"trace_id"`
+	Status        int      `json:"status"`
+	Reference     string   `json:"reference"`
+	Error         string   `json:"error"`
 	Mismatches    []string `json:"mismatches"`
 	MismatchCount int      `json:"mismatch_count"`
 }
@@ -307,7 +306,7 @@ func TestNothingIsLoggedByDefault(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	log, buf, _ := logOf(t, slog.LevelDebug)
-	slog.SetDefault(log) // takes over package log, too
+	slog.SetDefault(log) // also sets the output of package log
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		flawedBooking(t, srv, client)
@@ -363,7 +362,7 @@ func TestLogHasTheLifetimeOfAToken(t *testing.T) {
 	}
 }
 
-// A field of another type than documented is named in the answer and in one warning.
+// The answer's Meta and one warning name the field whose type is not the documented one.
 func TestMismatchIsLoggedOnce(t *testing.T) {
 	const mismatch = "data.list[1].rating: want number, got string"
 	answer := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"list":[{"id":"1"},{"id":"2","rating":"4.5"}],"basic":{"sessionId":"s"}}}`}
@@ -388,14 +387,14 @@ func TestCallWithoutObserversAllocatesNothingForThem(t *testing.T) {
 	client := clientThrough(t, http.DefaultTransport)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		if hotelstays.ObserveNothing(ctx, client) {
-			t.Error("something is observed")
+			t.Error("the ctx was changed although there is no Observer")
 		}
 	}))
 }
 
-// A helper is reported once, with its error. Its calls have the ctx that HelperStart returned.
-func TestObserverSeesHelpers(t *testing.T) {
-	notOne := []string{"Do", "ValidateBook", "FindOrder", "StepRecovery", "HotelListStream"} // at most one call each
+// The calls of a helper have the ctx that HelperStart returned.
+func TestObserverSeesEachHelperOnce(t *testing.T) {
+	notObserved := []string{"Do", "ValidateBook", "FindOrder", "StepRecovery", "HotelListStream"} // at most one call each
 	for method, call := range optionCalls(t) {
 		synctest.Test(t, func(t *testing.T) {
 			calls, helpers := &callLog{}, &callLog{}
@@ -403,7 +402,7 @@ func TestObserverSeesHelpers(t *testing.T) {
 				hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end}))
 			err := call(t.Context(), client)
 			isOperation := operationCalls[hotelstays.Operation(method)] != nil
-			if isOperation || slices.Contains(notOne, method) {
+			if isOperation || slices.Contains(notObserved, method) {
 				assert.Empty(t, helpers.starts, method)
 				return
 			}
@@ -443,8 +442,8 @@ func TestBreakIsNoErrorForAnObserver(t *testing.T) {
 	assert.ErrorContains(t, helpers.ends[2].Err, "panicked")
 }
 
-// Observers end in the reverse order of their starts, as nested spans do.
-func TestObserversEndInReverse(t *testing.T) {
+// Spans nest only in this order.
+func TestObserversEndInReverseOrder(t *testing.T) {
 	var steps []string
 	named := func(name string) hotelstays.Option {
 		start := func(ctx context.Context, _ hotelstays.CallStart) context.Context {

@@ -1,4 +1,4 @@
-// Comparing offers and orders, and accepting the differences.
+// The comparison of offers and orders, and which differences a Tolerance accepts.
 
 package hotelstays_test
 
@@ -19,7 +19,7 @@ import (
 
 func usd(amount json.Number) *types.Money { return &types.Money{Currency: "USD", Amount: amount} }
 
-// seenOffer has all parts.
+// seenOffer returns an offer in which each compared part is set.
 func seenOffer() *types.RoomRatePkg {
 	return &types.RoomRatePkg{
 		RatePkgID: "pkg", RefundableMode: types.RefundableFull, RefundableUntil: "2000-03-01T12:00:00Z",
@@ -43,8 +43,8 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		ten     bool // within a rise of 10 USD
 	}{
 		// Only one part changes.
-		{"net total rises within", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.50" }, net, false, true},
-		{"net total rises beyond", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.51" }, net, false, false},
+		{"net total rises by the limit", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.50" }, net, false, true},
+		{"net total rises by more than the limit", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.51" }, net, false, false},
 		{"net total falls", func(o *pkg) { o.TotalRate.NetRate.Amount = "1" }, net, true, true},
 		{"net total is gone", func(o *pkg) { o.TotalRate.NetRate.Amount = "" }, net, false, false},
 		{"net total is not a number", func(o *pkg) { o.TotalRate.NetRate.Amount = "much" }, net, false, false},
@@ -53,17 +53,18 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		{"gross total is gone", func(o *pkg) { o.TotalRate.GrossRate = nil }, gross, false, false},
 		{"gross total without a currency", func(o *pkg) { *o.TotalRate.GrossRate = types.Money{Amount: "100"} }, gross, false, false},
 		{"respectGrossRate", func(o *pkg) { o.TotalRate.RespectGrossRate = true }, fields(types.OfferRespectGrossRate), false, false},
-		{"another currency, and less", func(o *pkg) { o.TotalRate.NetRate = types.Money{Currency: "KWD", Amount: "100"} },
+		{"a lower amount in another currency", func(o *pkg) { o.TotalRate.NetRate = types.Money{Currency: "KWD", Amount: "100"} },
 			fields(types.OfferNetTotal, types.OfferCurrency), false, false},
 		{"no currency", func(o *pkg) { o.TotalRate.NetRate.Currency = "" },
 			fields(types.OfferNetTotal, types.OfferCurrency), false, false},
-		{"tax total", func(o *pkg) { o.Tax.Total.Amount = "11.00" }, tax, false, true},
-		{"tax rises beyond", func(o *pkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" }, tax, false, false},
+		{"tax total rises", func(o *pkg) { o.Tax.Total.Amount = "11.00" }, tax, false, true},
+		{"a tax rises by more than the limit", func(o *pkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" },
+			tax, false, false},
 		{"tax of another name", func(o *pkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, tax, false, false},
 		{"tax of another type", func(o *pkg) { o.Tax.Items[0].TaxType += "?" }, tax, false, false},
 		{"tax is gone", func(o *pkg) { o.Tax = nil }, tax, false, false},
-		{"cancel fee", func(o *pkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fees, false, true},
-		{"cancel fee beyond", func(o *pkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fees, false, false},
+		{"cancel fee rises", func(o *pkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fees, false, true},
+		{"cancel fee rises by more than the limit", func(o *pkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fees, false, false},
 		{"cancel deadline", func(o *pkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fees, false, false},
 		{"one cancel fee fewer", func(o *pkg) { o.CancelFees = o.CancelFees[:1] }, fees, false, false},
 		{"refundableMode", func(o *pkg) { o.RefundableMode = types.RefundableNo }, fields(types.OfferRefundableMode), false, false},
@@ -110,7 +111,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		assert.Equal(t, tc.ten, diff.Within(ten), tc.name)
 		assert.True(t, diff.Within(hotelstays.Tolerance{Accept: tc.changes}), tc.name)
 		if !tc.none {
-			others := fields(types.OfferCancelTime, tc.changes[0])[:len(tc.changes)] // all but the last
+			others := fields(types.OfferCancelTime, tc.changes[0])[:len(tc.changes)] // all changed fields but the last
 			assert.False(t, diff.Within(hotelstays.Tolerance{Accept: others}), tc.name)
 		}
 	}
@@ -142,11 +143,11 @@ func TestCompareOrderSkipsWhatTheOrderLacks(t *testing.T) {
 		change func(*types.Order)
 		want   string
 	}{
-		"nothing":               {func(*types.Order) {}, "no change"},
+		"the same order":        {func(*types.Order) {}, "no change"},
 		"no rooms":              {func(o *types.Order) { o.Rooms = nil }, "no change"},
 		"no gross total":        {func(o *types.Order) { o.GrossRate = nil }, "no change"},
 		"rooms without details": {func(o *types.Order) { o.Rooms = make([]types.OrderRoom, 2) }, "no change"},
-		"amounts of a room": {func(o *types.Order) {
+		"rooms without amounts": {func(o *types.Order) {
 			o.Rooms[0].Rate, o.Rooms[0].TotalRate, o.Rooms[1].CancelFees, o.Rooms[1].Tax = types.Rate{}, types.Rate{}, nil, nil
 		}, "no change"},
 		"net total":        {func(o *types.Order) { o.NetRate.Amount = "121" }, "netTotal: 121 USD, was 120.50 USD"},
@@ -179,8 +180,8 @@ func TestCompareOrderSkipsWhatTheOrderLacks(t *testing.T) {
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), nil).Within(hotelstays.Tolerance{}))
 }
 
-// Each amount that rises must be within the limit, and in the currency of the limit. Another amount that falls does not
-// make up for it.
+// Each amount that rises must be within the limit, and in the currency of the limit. An amount that falls does not
+// compensate a rise.
 func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	offer := func(taxes ...string) *types.RoomRatePkg {
 		o := seenOffer()
@@ -193,9 +194,9 @@ func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 		return o
 	}
 	for name, diff := range map[string]hotelstays.OfferDiff{
-		"the first falls by 5, the second rises by 3": hotelstays.CompareOffer(offer("10", "10"), offer("5", "13")),
-		"the one in the middle rises by 3":            hotelstays.CompareOffer(offer("10", "10", "10"), offer("10", "13", "2")),
-		"one in another currency falls":               hotelstays.CompareOffer(offer("10", "1000 JPY"), offer("13", "900 JPY")),
+		"the first tax falls by 5, the second rises by 3":   hotelstays.CompareOffer(offer("10", "10"), offer("5", "13")),
+		"the second tax rises by 3, the third falls by 8":   hotelstays.CompareOffer(offer("10", "10", "10"), offer("10", "13", "2")),
+		"a tax rises by 3, a tax in another currency falls": hotelstays.CompareOffer(offer("10", "1000 JPY"), offer("13", "900 JPY")),
 	} {
 		for _, limit := range []types.Money{{}, {Currency: "EUR", Amount: "2.99"}, {Currency: "EUR", Amount: "-3"}, {Currency: "EUR"},
 			{Currency: "EUR", Amount: "3,00"}, {Currency: "USD", Amount: "1000000"}, {Amount: "1000000"}} {
@@ -224,8 +225,8 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 		amount  types.Money
 		want    bool
 	}{
-		{"within", rise("123.5125"), "2.5", types.Money{}, true},
-		{"beyond", rise("123.5126"), "2.5", types.Money{}, false},
+		{"a rise within the percentage", rise("123.5125"), "2.5", types.Money{}, true},
+		{"a rise beyond the percentage", rise("123.5126"), "2.5", types.Money{}, false},
 		{"zero percent", rise("120.51"), "0", types.Money{}, false},
 		{"negative percent", rise("120.51"), "-5", types.Money{}, false},
 		{"negative percent, a fall", rise("120.49"), "-5", types.Money{}, true},
@@ -240,9 +241,9 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 		{"tax in another currency", func(seen, now *types.RoomRatePkg) {
 			seen.Tax.Total, now.Tax.Total = &types.Money{Currency: "JPY", Amount: "1"}, &types.Money{Currency: "JPY", Amount: "2"}
 		}, "50", types.Money{}, false},
-		{"within both", rise("121.50"), "2.5", *usd("1"), true},
-		{"beyond the amount", rise("121.51"), "2.5", *usd("1"), false},
-		{"beyond the percentage", rise("123.52"), "2.5", *usd("10"), false},
+		{"within both limits", rise("121.50"), "2.5", *usd("1"), true},
+		{"within the percentage, beyond the amount", rise("121.51"), "2.5", *usd("1"), false},
+		{"within the amount, beyond the percentage", rise("123.52"), "2.5", *usd("10"), false},
 		{"with an amount that is empty", rise("120.51"), "2.5", *usd(""), false},
 		{"with an amount in another currency", rise("120.51"), "2.5", types.Money{Currency: "EUR", Amount: "10"}, false},
 	} {
@@ -253,8 +254,9 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 		assert.Equal(t, tc.want, hotelstays.CompareOffer(seen, now).Within(tolerance), tc.name)
 	}
 	order := &types.Order{CheckIn: checkIn, CheckOut: checkOut, NetRate: *usd("123.51")}
-	assert.True(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.5")}))
-	assert.False(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.49")}))
+	diff := hotelstays.CompareOrder(seenOffer(), order)
+	assert.True(t, diff.Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.5")}))
+	assert.False(t, diff.Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.49")}))
 }
 
 // The JSON has no exact amounts, so a decoded diff accepts no change of an amount.

@@ -1,4 +1,4 @@
-// Options: which calls take which, what they send, and that helpers pass them on.
+// Options: which calls accept them, what they send, and how helpers pass them on.
 
 package hotelstays_test
 
@@ -26,7 +26,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// optionCalls has a call of each method that takes options and returns an error.
+// optionCalls returns a call of each method that takes options.
 func optionCalls(t *testing.T) map[string]operationCall {
 	calls := testkit.Helpers(t.TempDir())
 	for op, call := range operationCalls {
@@ -100,7 +100,7 @@ func TestEachMethodRefusesOptionsWithoutEffect(t *testing.T) {
 		srv, client := newSandbox(t)
 		for _, row := range rows {
 			for method, call := range calls {
-				err, misplaced := call(t.Context(), client, nil, row.opt), []string{row.name, "opts"} // nil is a fault everywhere
+				err, misplaced := call(t.Context(), client, nil, row.opt), []string{row.name, "opts"} // every method refuses the nil
 				if slices.Contains(row.takes, method) {
 					misplaced = misplaced[1:]
 				} else {
@@ -123,8 +123,8 @@ func TestCallOptionsOfReturnsTheValues(t *testing.T) {
 		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": ""}), hotelstays.WithHeader("X-Zone", "a"), hotelstays.WithHeader("x-key", "b"),
 		hotelstays.WithRequestID(func(context.Context) string { return "id" }),
 		hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "time" }), hotelstays.WithTimeout(time.Second),
-		hotelstays.WithMaxAttempts(2), hotelstays.WithPriority(hotelstays.PriorityBackground), hotelstays.WithServiceFacts(facts), hotelstays.WithRawData(), hotelstays.WithParallelism(3),
-		hotelstays.WithBatchSize(4), hotelstays.WithWakeup(wakeup),
+		hotelstays.WithMaxAttempts(2), hotelstays.WithPriority(hotelstays.PriorityBackground), hotelstays.WithServiceFacts(facts),
+		hotelstays.WithRawData(), hotelstays.WithParallelism(3), hotelstays.WithBatchSize(4), hotelstays.WithWakeup(wakeup),
 		hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return io.EOF }),
 		hotelstays.WithUnsignedVouchers(), hotelstays.WithMaxVoucherBytes(5))
 	require.NoError(t, err)
@@ -141,8 +141,8 @@ func TestCallOptionsOfReturnsTheValues(t *testing.T) {
 	assert.Equal(t, hotelstays.CallOptions{Language: "ar", Market: "AE", UserRef: "user 1", ClientIP: "192.0.2.1",
 		Currency: "KWD", TraceID: "trace",
 		TestFlags: map[string]string{"a": "1", "b": ""}, Header: http.Header{"X-Zone": {"a"}, "X-Key": {"b"}}, Timeout: time.Second,
-		MaxAttempts: 2, Priority: hotelstays.PriorityBackground, ServiceFacts: &facts, RawData: true, Parallelism: 3, BatchSize: 4, Wakeup: wakeup, UnsignedVouchers: true,
-		MaxVoucherBytes: 5}, got)
+		MaxAttempts: 2, Priority: hotelstays.PriorityBackground, ServiceFacts: &facts, RawData: true, Parallelism: 3, BatchSize: 4,
+		Wakeup: wakeup, UnsignedVouchers: true, MaxVoucherBytes: 5}, got)
 
 	shared := refusing(hotelstays.OpBook, 7)
 	changed, err := hotelstays.CallOptionsOf(shared)
@@ -159,7 +159,7 @@ func TestCallOptionsOfReturnsTheValues(t *testing.T) {
 	assert.Equal(t, []string{"WithMarket", "opts"}, faultPaths(t, err))
 }
 
-// All calls of a helper have its options, but the download has none.
+// Each call of a helper has the helper's options. A download takes only the timeout.
 func TestHelpersPassOptionsToTheirCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second),
@@ -183,7 +183,7 @@ func TestHelpersPassOptionsToTheirCalls(t *testing.T) {
 		require.Len(t, calls, 4)
 		for i, download := range []bool{false, true, false, true} {
 			deadline, _ := calls[i].Context().Deadline()
-			assert.Equal(t, 7*time.Second, time.Until(deadline), "a timeout bounds call and download alike")
+			assert.Equal(t, 7*time.Second, time.Until(deadline), "the timeout limits calls and downloads")
 			assert.Equal(t, "agency", calls[i].Header.Get("User-Agent"))
 			if download {
 				assert.Len(t, calls[i].Header, 2, "only User-Agent and Accept-Encoding, because the link may lead to another host")
@@ -270,11 +270,11 @@ func TestTraceIDComesFromTheContext(t *testing.T) {
 		require.NoError(t, client.ValidateBook(new(goodBook())))
 		_, err = client.CancelAndRead(ctx, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "r", SupplierReferenceNo: "s"})
 		require.ErrorIs(t, err, hotelstays.ErrCancelRefused)
-		assert.Equal(t, 1, made, "a helper asks for no id that is not sent")
+		assert.Equal(t, 1, made, "an id is made only for a request")
 	})
 }
 
-func TestMaxAttemptsBoundsACall(t *testing.T) {
+func TestMaxAttemptsLimitsTheRequestsOfACall(t *testing.T) {
 	for _, row := range []struct {
 		client []hotelstays.Option
 		call   []hotelstays.CallOption
@@ -297,16 +297,17 @@ func TestMaxAttemptsBoundsACall(t *testing.T) {
 
 // WithHeader refuses a header that the client sets itself. The error says what to use instead, and quotes no value.
 func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
+	const reserved = "only the client sets"
 	for name, instead := range map[string]string{
 		"trace-id": "use WithTraceID", "Language": "use WithLanguage", "Market": "use WithMarket", "User-Ref": "use WithUserRef",
 		"IP": "use WithClientIP", "Currency": "use WithCurrency", "Test": "use WithTestFlags", "REQUEST-ID": "use WithRequestID",
 		"Client-Request-Timestamp": "use WithClientRequestTimestamp", "Timeout-Milliseconds": "use WithTimeout",
 		"Session-Id":    "use the SessionID",
-		"Authorization": "use a Credential", "Content-Type": "only the client sets", "Accept": "only the client sets", "Host": "only the client sets",
-		"X-Idempotency-Key": "only the client sets", "Content-Encoding": "only the client sets", "Range": "only the client sets", "If-None-Match": "only the client sets",
-		"If-Modified-Since": "only the client sets", "If-Match": "only the client sets", "If-Unmodified-Since": "only the client sets", "If-Range": "only the client sets",
-		"Proxy-Connection": "only the client sets", "HTTP2-Settings": "only the client sets", "X-HTTP-Method-Override": "only the client sets",
-		"Proxy-Authorization": "use the URL of the proxy", "Cookie": "use a Jar", "": "not the name",
+		"Authorization": "use a Credential", "Content-Type": reserved, "Accept": reserved, "Host": reserved, "X-Idempotency-Key": reserved,
+		"Content-Encoding": reserved, "Range": reserved, "If-None-Match": reserved, "If-Modified-Since": reserved, "If-Match": reserved,
+		"If-Unmodified-Since": reserved, "If-Range": reserved, "Proxy-Connection": reserved, "HTTP2-Settings": reserved,
+		"X-HTTP-Method-Override": reserved,
+		"Proxy-Authorization":    "use the URL of the proxy", "Cookie": "use a Jar", "": "not the name",
 		"X Zone": "not the name", "X-Zone:": "not the name", "X-Zöne": "not the name",
 	} {
 		err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")),
@@ -361,7 +362,7 @@ func TestUnusableRequestIDsAndTimestampsAreNotSent(t *testing.T) {
 			}
 			assert.Len(t, answer.Sent, row.sent)
 			if row.sent == 0 {
-				assert.Zero(t, time.Since(start), "nothing held a slot")
+				assert.Zero(t, time.Since(start), "each call released its slot")
 			}
 		})
 	}

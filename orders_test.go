@@ -1,4 +1,4 @@
-// CheckAvail and Book; reading, awaiting and cancelling orders.
+// CheckAvail, Book, FindOrder, AwaitOrder and CancelAndRead.
 
 package hotelstays_test
 
@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestAvailableNeedsAnID(t *testing.T) {
+func TestAvailableNeedsARatePkgID(t *testing.T) {
 	for offer, available := range map[string]bool{`null`: false, `{}`: false, `{"ratePkgId":""}`: false, `{"ratePkgId":"p"}`: true} {
 		resp, err := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"status":1,"roomRatePkg":` + offer + `}}`}).
 			CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})
@@ -56,7 +56,7 @@ func TestBookReturnsTheOrder(t *testing.T) {
 		require.Len(t, booked, 1)
 		assert.Equal(t, order.PlatformReferenceNo, booked[0].PlatformReferenceNo)
 		assert.Equal(t, req.CallbackURL, booked[0].CallbackURL)
-		assert.Equal(t, order, o.Book(t, client, "ref-1"), "the reference has its order")
+		assert.Equal(t, order, o.Book(t, client, "ref-1"), "a second Book returns the order of the reference")
 		assert.Len(t, srv.Ledger().Orders(), 1)
 	})
 }
@@ -152,19 +152,19 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		await   []hotelstays.CallOption
-		visible time.Duration
-		confirm time.Duration // 0: three minutes
+		visible time.Duration // QueryOrders lists the order after this time
+		confirm time.Duration // the order is confirmed after this time; 0: three minutes
 		steps   []step
 		poll    hotelstaystest.Fault
-		heals   float64
+		heals   float64 // the second at which the polls stop failing
 		wakeups []float64
 		closed  bool          // the wake-up channel is closed
-		within  time.Duration // of ctx; 0: an hour
+		within  time.Duration // the time limit of ctx; 0: an hour
 		polls   []float64
 		ends    float64
-		status  types.OrderStatus // of the order; -1: there is none
+		status  types.OrderStatus // the status of the returned order; -1: no order
 		err     error
-		says    string // what was seen, and why the wait ended
+		says    string // the text of the error
 	}{
 		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
 		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
@@ -201,7 +201,8 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
 		{name: "no order within ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
 			polls: tenMinutes()},
-		{name: "woken", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{0, 1, 5, 10, 12, 20, 31}, ends: 31, status: 2},
+		{name: "polls after wake-ups", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{0, 1, 5, 10, 12, 20, 31},
+			ends: 31, status: 2},
 		{name: "a closed wake-up channel", confirm: 30 * s, closed: true, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
@@ -252,9 +253,9 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 		name         string
 		cancel, read hotelstaystest.Fault
 		states       bool
-		made         bool // the order is cancelled
+		made         bool // the service has cancelled the order
 		response     bool
-		order        bool // it was read back
+		order        bool // the order was read back
 		state        hotelstays.OrderState
 		unknown      bool // the error is an *OutcomeUnknownError
 	}{
@@ -358,13 +359,13 @@ func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 				assert.Contains(t, err.Error(), `"P-B"`)
 				assert.NotContains(t, err.Error(), "Guestname")
 			}
-			assert.Zero(t, time.Since(begun), "a later poll would say the same")
+			assert.Zero(t, time.Since(begun), "no further poll, because it would list the same orders")
 
 			cancel := cancelling(offer{Session: "s"}, &types.Order{SupplierReferenceNo: "s-1"})
 			outcome, err := client.CancelAndRead(t.Context(), cancel)
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.OrderStateCancelled, outcome.State, "the state of the order with the supplier's reference")
-			cancel.SupplierReferenceNo = "s-3" // of no order, or of two orders
+			cancel.SupplierReferenceNo = "s-3" // no order has this reference, or two orders have it
 			outcome, err = client.CancelAndRead(t.Context(), cancel)
 			errorAs[*hotelstays.OutcomeUnknownError](t, err)
 			assert.Nil(t, outcome.Order)
@@ -372,7 +373,7 @@ func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 	}
 }
 
-// A status that is not a number does not become 0, which is open.
+// A status that cannot be read is not decoded as 0, because 0 is open.
 func TestUnreadableStatusIsNotOpen(t *testing.T) {
 	for text, want := range map[string]types.OrderStatus{
 		`2`: 2, `2.0`: 2, `20e-1`: 2, `0.0`: 0, `1`: 1, `77`: 77,
@@ -422,8 +423,8 @@ func TestUnreadableStatusIsNotOpen(t *testing.T) {
 	}
 }
 
-// QueryOrders has the user of the Cancel, but no option that QueryOrders does not take.
-func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
+// The QueryOrders request has each option of the call that QueryOrders accepts.
+func TestCancelAndReadPassesOptionsToQueryOrders(t *testing.T) {
 	service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"orders":[]}}`}
 	_, err := clientThrough(t, service).CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
 		SupplierReferenceNo: "sup-1"}, hotelstays.WithUserRef("user-1"), hotelstays.WithCurrency("EUR"))
@@ -435,7 +436,7 @@ func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
 	}
 }
 
-// A poll is repeated after a temporary failure. Any other failure ends the wait.
+// A poll that fails temporarily is repeated. Any other failure ends the wait.
 func TestWaitOutlastsOnlyTemporaryFailures(t *testing.T) {
 	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
@@ -446,7 +447,7 @@ func TestWaitOutlastsOnlyTemporaryFailures(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
 					w.offer.Book(t, w.client, "ref-1")
-					time.Sleep(time.Hour) // the voucher is there
+					time.Sleep(time.Hour) // by then the voucher is ready
 					fault := status(code, "")
 					fault.Operation, fault.Times = op, -1
 					w.Inject(fault)

@@ -77,16 +77,16 @@ func TestPriorityOfACallIsPassedToTheLimiter(t *testing.T) {
 		want   hotelstays.Priority
 	}{
 		{"no option", nil, nil, hotelstays.OpQueryOrders, normal},
-		{"of the call", nil, []hotelstays.CallOption{hotelstays.WithPriority(interactive)}, hotelstays.OpQueryOrders, interactive},
-		{"of the client", []hotelstays.Option{hotelstays.WithPriority(background)}, nil, hotelstays.OpQueryOrders, background},
-		{"of the call, over the client", []hotelstays.Option{hotelstays.WithPriority(background)},
+		{"an option of the call", nil, []hotelstays.CallOption{hotelstays.WithPriority(interactive)}, hotelstays.OpQueryOrders, interactive},
+		{"an option of the client", []hotelstays.Option{hotelstays.WithPriority(background)}, nil, hotelstays.OpQueryOrders, background},
+		{"the call's option wins over the client's", []hotelstays.Option{hotelstays.WithPriority(background)},
 			[]hotelstays.CallOption{hotelstays.WithPriority(normal)}, hotelstays.OpQueryOrders, normal},
 		{"a recovery", []hotelstays.Option{hotelstays.WithPriority(background)}, nil, "RecoverBooking", interactive},
 		{"a recovery with an option", nil, []hotelstays.CallOption{hotelstays.WithPriority(background)}, "RecoverBooking", background},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				limiter := &askedLimiter{RateLimiter: hotelstays.NewRateLimiter(nil), accounts: map[string]int{}}
+				limiter := &accountCounter{RateLimiter: hotelstays.NewRateLimiter(nil), accounts: map[string]int{}}
 				log := &callLog{}
 				client := clientThrough(t, answering(200, `{"code":0,"data":{"orders":[]}}`),
 					append(c.client, hotelstays.WithRateLimiter(limiter), hotelstays.WithObserver(log.observer()))...)
@@ -109,7 +109,7 @@ func TestPriorityOfACallIsPassedToTheLimiter(t *testing.T) {
 
 // The first searches of many accounts get their tickets as fast as the service issues them. The wait for a ticket's
 // slot does not count as time of Ticket, and does not delay other accounts.
-func TestManyAccountsShareTheRateLimits(t *testing.T) {
+func TestAccountsGetTicketsAtTheRateLimit(t *testing.T) {
 	for _, accounts := range []int{50, howMany(t, "accounts", 500, 150, 80)} {
 		inBubble(t, fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
 			srv, _ := newSandbox(t)
@@ -136,7 +136,7 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 			waiting := time.Now()
 			_, err = clients[0].HotelList(ctx, search)
 			assert.NoError(t, err)
-			assert.Less(t, time.Since(waiting), 100*ms, "an account with a ticket does not wait for accounts without")
+			assert.Less(t, time.Since(waiting), 100*ms, "an account with a ticket does not wait for the others")
 			wg.Wait()
 			took := time.Since(start)
 			t.Logf("%d tickets in %s", srv.Ledger().TicketsIssued(), took)
@@ -168,10 +168,10 @@ func TestTimeLimitOfATicketBeginsWithItsSlot(t *testing.T) {
 	})
 }
 
-// Clients whose base URLs are spelled differently call one service from one address.
-func TestSpellingsOfABaseURLShareABudget(t *testing.T) {
+// Two spellings of a base URL lead to the same service, which counts requests per client IP address.
+func TestSpellingsOfABaseURLShareARateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limiter := &askedLimiter{RateLimiter: hotelstays.NewRateLimiter(nil), accounts: map[string]int{}}
+		limiter := &accountCounter{RateLimiter: hotelstays.NewRateLimiter(nil), accounts: map[string]int{}}
 		sent := make(chan time.Time, 150)
 		hc := &http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 			sent <- time.Now()
@@ -204,15 +204,15 @@ func TestSpellingsOfABaseURLShareABudget(t *testing.T) {
 	})
 }
 
-// askedLimiter counts the requests of each account.
-type askedLimiter struct {
+// accountCounter counts the requests of each account.
+type accountCounter struct {
 	hotelstays.RateLimiter
 	mu       sync.Mutex
 	accounts map[string]int
 	priority hotelstays.Priority // of the last request
 }
 
-func (l *askedLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+func (l *accountCounter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	l.mu.Lock()
 	l.accounts[req.Account]++
 	l.priority = req.Priority
@@ -258,9 +258,9 @@ func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 	}
 }
 
-// The header is the time from the request's arrival to the answer's first byte; it may be rounded up. Without it the
-// answer proves nothing, and only the margin counts.
-func TestServerCostBoundsTheArrival(t *testing.T) {
+// Server-Cost-Milliseconds is the time from a request's arrival to the first byte of its answer, and may be rounded up.
+// It proves when the request arrived at the latest. Without the header, only the margin counts.
+func TestServerCostDelaysTheNextRequests(t *testing.T) {
 	for cost, want := range map[string]time.Duration{
 		"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms,
 	} {
@@ -270,14 +270,14 @@ func TestServerCostBoundsTheArrival(t *testing.T) {
 	}
 }
 
-func TestRefusedRequestsUseASlot(t *testing.T) {
+func TestRequestWithHTTP429UsesASlot(t *testing.T) {
 	got := sixthTicket(t, http.StatusTooManyRequests, http.Header{"Server-Cost-Milliseconds": {"500"}, "Retry-After": {"0"}})
 	assert.Equal(t, 1510*ms, got, "the server cost in its answer is ignored")
 }
 
 const ms = time.Millisecond
 
-// sixthTicket returns when the sixth Ticket leaves. The limit is five per second, and each answer takes half a second.
+// sixthTicket returns when the sixth Ticket request is sent. The limit is five per second, and each answer takes half a second.
 func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	var left atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
@@ -302,8 +302,8 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	return time.Duration(left.Load())
 }
 
-// A caller whose deadline comes before the end of a pause gets its error at once.
-func TestPauseBeyondTheDeadlineFailsAtOnce(t *testing.T) {
+// A caller whose deadline comes before the end of a pause gets its error immediately.
+func TestPauseBeyondTheDeadlineFailsImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, answering(429, `{"code":100000429,"msg":"slower"}`, "Retry-After", "3600"), hotelstays.WithMaxAttempts(4))
 		call := operationCalls[hotelstays.OpHotelList]
@@ -347,7 +347,7 @@ func TestPauseHoldsWithoutARateLimit(t *testing.T) {
 			require.ErrorIs(t, call(t.Context(), client), hotelstays.ErrRateLimited)
 			require.NoError(t, do("/api/search/another")(t.Context(), other))
 			require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), other))
-			assert.Zero(t, time.Since(begun), "others are not paused")
+			assert.Zero(t, time.Since(begun), "other operations are not paused")
 			assert.ErrorIs(t, call(within(t, time.Second), other), hotelstays.ErrRateLimited)
 			for range 200 {
 				require.NoError(t, call(t.Context(), other))
@@ -357,7 +357,6 @@ func TestPauseHoldsWithoutARateLimit(t *testing.T) {
 	}
 }
 
-// The caller's limiter may refuse at once. It is then not asked again.
 func TestLimiterThatRefusesIsNotAskedAgain(t *testing.T) {
 	for refusal, kind := range map[error]hotelstays.ErrorKind{
 		hotelstays.ErrRateLimited: hotelstays.KindRateLimited,
@@ -397,7 +396,7 @@ func TestDocumentedRateLimitsHold(t *testing.T) {
 			for range 2 * op.RateLimit() {
 				wg.Go(func() {
 					for ctx.Err() == nil {
-						_ = operationCalls[op](ctx, client) // the answer does not matter, because every call counts
+						_ = operationCalls[op](ctx, client) // an error does not matter, because every request counts
 					}
 				})
 			}

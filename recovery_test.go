@@ -32,10 +32,10 @@ var (
 	bookMade = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true} // the order exists
 )
 
-// allPolls are the seconds of a whole recovery, counted from the end of Book.
+// allPolls has the seconds at which a whole recovery polls, counted from the end of Book.
 var allPolls = []float64{0, 30, 90, 210, 450, 600}
 
-// pollFault returns f as a fault of every poll.
+// pollFault returns f as a fault that hits every poll.
 func pollFault(f hotelstaystest.Fault) hotelstaystest.Fault {
 	f.Operation, f.Times = hotelstays.OpQueryOrders, -1
 	return f
@@ -82,7 +82,7 @@ func (w *recoveryWorld) bookEnded(t *testing.T) time.Time {
 	return books[0].Done
 }
 
-// polls returns the seconds from a time to each poll. The attempts of one poll share a Trace-Id and count as one.
+// polls returns how many seconds after from each poll arrived. The attempts of one poll share a Trace-Id and count once.
 func (w *recoveryWorld) polls(from time.Time) []float64 {
 	var at []float64
 	seen := map[string]bool{}
@@ -95,13 +95,13 @@ func (w *recoveryWorld) polls(from time.Time) []float64 {
 	return at
 }
 
-// inBubble runs a test in a bubble, whose clock is virtual.
+// inBubble runs a sub-test in a synctest bubble, whose clock is virtual.
 func inBubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
-// at runs f at a second counted from now, unless it is 0 or the test ends before.
+// at runs f after some seconds, unless seconds is 0 or the test ends earlier.
 func at(t *testing.T, seconds float64, f func()) {
 	if seconds == 0 {
 		return
@@ -110,8 +110,7 @@ func at(t *testing.T, seconds float64, f func()) {
 	t.Cleanup(func() { timer.Stop() })
 }
 
-// waking returns a wake-up channel that receives a value at each of these seconds, counted from now, or a closed
-// channel.
+// waking returns WithWakeup with a channel that receives a value after each of these seconds, or with a closed channel.
 func waking(t *testing.T, closed bool, seconds []float64) hotelstays.CallOption {
 	wakeup := make(chan struct{}, 1)
 	for _, second := range seconds {
@@ -143,7 +142,7 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 		visible time.Duration // after Book; never: nothing was booked
 		book    hotelstaystest.Fault
 		poll    hotelstaystest.Fault
-		heals   float64 // when polls stop failing
+		heals   float64 // the second at which polls stop failing
 		wakeups []float64
 		closed  bool // the wake-up channel is closed
 		polls   []float64
@@ -152,11 +151,11 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 	}{
 		{name: "nothing was booked",
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
-		{name: "visible at once", visible: 1, polls: []float64{0, 30}, ends: 30, state: hotelstays.BookingFound},
-		{name: "visible at the very time of a poll", visible: 210 * s, polls: []float64{0, 30, 90, 210}, ends: 210,
+		{name: "visible immediately", visible: 1, polls: []float64{0, 30}, ends: 30, state: hotelstays.BookingFound},
+		{name: "visible exactly at the time of a poll", visible: 210 * s, polls: []float64{0, 30, 90, 210}, ends: 210,
 			state: hotelstays.BookingFound},
 		{name: "visible just after a poll", visible: 210*s + 1, polls: []float64{0, 30, 90, 210, 450}, ends: 450, state: hotelstays.BookingFound},
-		{name: "the Book itself was slow",
+		{name: "a slow Book",
 			book:  hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 150 * s},
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
 
@@ -168,7 +167,7 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 			Delay: time.Hour}),
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
 
-		{name: "woken", wakeups: []float64{10, 500},
+		{name: "polls after wake-ups", wakeups: []float64{10, 500},
 			polls: []float64{0, 10, 30, 90, 210, 450, 500, 600}, ends: 600, state: hotelstays.BookingAbsent},
 		{name: "woken when the order has become visible", visible: 100 * s, wakeups: []float64{120},
 			polls: []float64{0, 30, 90, 120}, ends: 120, state: hotelstays.BookingFound},
@@ -177,7 +176,7 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 			polls: []float64{0, 30, 45, 90, 210, 450, 600}, ends: 615, state: hotelstays.BookingAbsent},
 		{name: "a closed wake-up channel", closed: true,
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
-		// A poll that begins before the end of the schedule and ends after it does not decide: the order
+		// A poll that begins before the end of the schedule and ends after it proves no absence, because the order
 		// may have become visible in between. Another poll follows.
 		{name: "a poll across the end", wakeups: []float64{590},
 			poll:  hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 15 * s, Skip: 5, Times: 1},
@@ -223,7 +222,7 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 			} else {
 				assert.Nil(t, outcome.Order)
 				assert.Empty(t, orders)
-				assert.Error(t, outcome.Err, "of the last poll, or of Book")
+				assert.Error(t, outcome.Err, "the error of the last poll, or of Book")
 			}
 			time.Sleep(time.Hour)
 			assert.Equal(t, tc.polls, w.polls(ended), "no poll follows the end")
@@ -287,7 +286,7 @@ func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		book  hotelstaystest.Fault
-		saves int // how many saves succeed; 0: nothing was sent
+		saves int // the number of saves that succeed; after 0 nothing is sent
 		polls []float64
 		state hotelstays.BookingState
 	}{
@@ -346,10 +345,10 @@ func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 	}{
 		{10, 29, allPolls, 600},
 		{10, 31, []float64{0, 31, 90, 210, 450, 600}, 600},
-		{31, 300, []float64{0, 30, 300, 450, 600}, 600}, // away across two polls
+		{31, 300, []float64{0, 30, 300, 450, 600}, 600}, // no process at the time of two polls
 		{31, 599, []float64{0, 30, 599, 600}, 600},
 		{451, 601, []float64{0, 30, 90, 210, 450, 601}, 601},
-		{31, 86400, []float64{0, 30, 86400}, 86400}, // past the last poll
+		{31, 86400, []float64{0, 30, 86400}, 86400}, // after the last poll of the schedule
 	} {
 		for _, step := range []bool{false, true} {
 			inBubble(t, fmt.Sprintf("no process from %g to %g, StepRecovery %t", tc.died, tc.back, step), func(t *testing.T) {
@@ -367,7 +366,7 @@ func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 				}
 				for outcome.State == hotelstays.BookingOpen {
 					recovery := stored(t, outcome.Recovery)
-					time.Sleep(time.Until(recovery.NextPoll)) // returns at once if the poll is due
+					time.Sleep(time.Until(recovery.NextPoll)) // returns immediately if the poll is due
 					outcome, err = proceed(w.restarted(t), t.Context(), recovery)
 					require.NoError(t, err)
 				}
@@ -384,7 +383,7 @@ func TestRecoveryStoredBeforeBookStartsWithItsFirstPoll(t *testing.T) {
 	delayed := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}
 	for _, tc := range []struct {
 		name    string
-		sent    bool // the process dies ten seconds after Book was sent, or before
+		sent    bool // the process dies ten seconds after it sent Book; false: before
 		visible time.Duration
 		polls   []float64 // from the restart
 		state   hotelstays.BookingState
@@ -447,7 +446,7 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 		step()
 		step()
 		assert.Equal(t, []float64{0, 10}, w.polls(start), "woken once")
-		assert.Equal(t, next, recovery.NextPoll, "an early poll shifts nothing")
+		assert.Equal(t, next, recovery.NextPoll, "an early poll does not change the schedule")
 
 		time.Sleep(time.Until(next) - time.Nanosecond)
 		step()
@@ -460,7 +459,7 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 
 // An empty answer from another environment or account would look like absence. So a recovery of another account, or an
 // invalid recovery, is refused before anything is sent, and is not changed.
-func TestRecoveryIsOfOneAccount(t *testing.T) {
+func TestRecoveryOfAnotherAccountIsRefused(t *testing.T) {
 	const url = "https://api.example.test"
 	client := func(url string, cred hotelstays.Credential) *hotelstays.Client {
 		return clientAt(t, url, cred, noSend{t})
@@ -503,7 +502,7 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 	recovery.Polls = 7 // one more poll than the schedule has
 	_, err = own.RecoverBooking(t.Context(), recovery)
 	assert.Equal(t, []string{"recovery.polls"}, faultPaths(t, err))
-	one, another := client(url, bearerToken("token-1")), client(url, bearerToken("token-2")) // these may belong to two accounts
+	one, another := client(url, bearerToken("token-1")), client(url, bearerToken("token-2")) // two tokens may belong to two accounts
 	assert.NotEqual(t, one.NewBookingRecovery(req), another.NewBookingRecovery(req))
 	rotated := hotelstays.TicketCredential{AppKey: "one", AppSecret: types.NewSecret("its next secret")}
 	assert.Equal(t, own.NewBookingRecovery(req), client(url, rotated).NewBookingRecovery(req))
@@ -511,16 +510,16 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 	assert.Equal(t, both.NewBookingRecovery(req), client(url, oauth(types.ScopeBookingRead)).NewBookingRecovery(req))
 }
 
-// The polls have the market and the user of the Book, whichever client makes the polls.
-func TestRecoveryCarriesMarketAndUser(t *testing.T) {
+// This also holds if another client makes the polls.
+func TestPollsHaveTheMarketAndUserOfTheBook(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		client  []hotelstays.Option     // of the client that books
 		book    []hotelstays.CallOption // of the Book
 		resumes []hotelstays.Option     // of the client that resumes
 	}{
-		{"given to the client", []hotelstays.Option{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")}, nil, nil},
-		{"given to Book, and the next process has others", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"),
+		{"options of the client", []hotelstays.Option{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")}, nil, nil},
+		{"options of Book, and the next process has other options", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"),
 			hotelstays.WithUserRef("clerk"), hotelstays.WithCurrency("USD")},
 			[]hotelstays.Option{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("nobody")}},
 	} {
@@ -561,7 +560,7 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	}
 	var rows, earlier []row
 	last := func(name string, poll hotelstaystest.Fault, state hotelstays.BookingState) {
-		poll.Skip = 5 // the polls before succeed with an empty list
+		poll.Skip = 5 // the first five polls succeed with an empty list
 		rows = append(rows, row{name, poll, 0, state, allPolls})
 	}
 	data := func(state hotelstays.BookingState, texts ...string) {
@@ -607,7 +606,7 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 		last(name, pollFault(answer), hotelstays.BookingUnverified)
 		// Failures of the first five polls prove nothing, and the sixth poll can still prove absence. A 403 ends the
 		// polls, because the next poll would be refused, too.
-		before := row{name + ", before the last", pollFault(answer), 599, hotelstays.BookingAbsent, allPolls}
+		before := row{name + ", in the first five polls", pollFault(answer), 599, hotelstays.BookingAbsent, allPolls}
 		if answer.Status == http.StatusForbidden {
 			before.state, before.polls = hotelstays.BookingUnverified, []float64{0}
 		}
@@ -643,11 +642,11 @@ func TestUnverifiedBookingCanBePolledAgain(t *testing.T) {
 
 			outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, outcome.Recovery))
 			require.NoError(t, err)
-			require.Equal(t, hotelstays.BookingUnverified, outcome.State, "it still fails")
+			require.Equal(t, hotelstays.BookingUnverified, outcome.State, "the polls still fail")
 			recovery := stored(t, outcome.Recovery)
 			early, err := w.client.StepRecovery(t.Context(), recovery)
 			require.NoError(t, err)
-			assert.Equal(t, hotelstays.BookingOpen, early.State, "a step keeps to NextPoll")
+			assert.Equal(t, hotelstays.BookingOpen, early.State, "a step does not poll before NextPoll")
 			assert.Equal(t, 150*time.Second, time.Until(recovery.NextPoll))
 
 			w.ClearFaults()
@@ -659,8 +658,7 @@ func TestUnverifiedBookingCanBePolledAgain(t *testing.T) {
 	}
 }
 
-// When ctx ends, the error comes with the recovery to continue with.
-func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
+func TestInterruptedRecoveryReturnsTheStateToContinueFrom(t *testing.T) {
 	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
 	slowBook := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute}
 	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
@@ -671,10 +669,10 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 		name  string
 		book  hotelstaystest.Fault
 		poll  hotelstaystest.Fault
-		ends  float64
-		polls int // before ctx ends
+		ends  float64 // the second at which ctx ends
+		polls int     // the polls before ctx ends
 	}{
-		{"while Book is under way", slowBook, hotelstaystest.Fault{}, 20, 0},
+		{"while Book is in progress", slowBook, hotelstaystest.Fault{}, 20, 0},
 		{"during the first poll", bookLost, slow, 5, 1},
 		{"between polls", bookLost, hotelstaystest.Fault{}, 100, 3},
 		{"during the last poll", bookLost, slow, 605, 6},
@@ -695,10 +693,10 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 			assert.Contains(t, logged.String(), `level=WARN msg="recovery interrupted" state=open reference=ref-1`)
 			assert.ErrorContains(t, err, `"ref-1"`)
 			assert.NotContains(t, err.Error(), "safe to call again")
-			assert.Equal(t, tc.ends, time.Since(start).Seconds(), "it ends with ctx")
+			assert.Equal(t, tc.ends, time.Since(start).Seconds(), "the recovery ends with ctx")
 			require.NotNil(t, outcome)
 			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
-			if tc.book.Code != 0 { // the error has the refusal, but is not a refusal
+			if tc.book.Code != 0 { // the error quotes the refusal, but errors.As does not find it
 				for _, err := range []error{outcome.Err, err} {
 					assert.ErrorContains(t, err, strconv.Itoa(tc.book.Code))
 					assert.NotErrorAs(t, err, new(*hotelstays.APIError))
@@ -734,7 +732,7 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 		require.NoError(t, err, "the order was found")
 		assert.Equal(t, hotelstays.BookingFound, outcome.State)
 	})
-	inBubble(t, "before Book", func(t *testing.T) {
+	inBubble(t, "ctx ends before Book", func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -745,43 +743,43 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 	})
 }
 
-// A refusal with a documented code, or a code of ServiceFacts, is returned at once. With any other code, a poll must
-// first show that there is no order.
+// A refusal with a documented code, or with a code of ServiceFacts, is returned without a poll. With any other code, a
+// poll must first show that there is no order.
 func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 	refused := func(httpStatus, code int, commit bool) hotelstaystest.Fault {
 		return hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code,
 			Commit: commit, Times: -1}
 	}
-	good, failing := hotelstaystest.Fault{}, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+	noFault, failing := hotelstaystest.Fault{}, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 	const undocumented, known = 100009999, 100001200 // known to ServiceFacts
 	for _, tc := range []struct {
 		name  string
 		book  hotelstaystest.Fault
 		poll  hotelstaystest.Fault
-		heals float64 // when the polls stop failing
+		heals float64 // the second at which the polls stop failing
 		polls []float64
-		state hotelstays.BookingState // BookingOpen: a nil outcome and the refusal
+		state hotelstays.BookingState // BookingOpen: the outcome is nil and the error is the refusal
 	}{
 		{"parameter", refused(400, types.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"credential", refused(401, types.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"rate limit", refused(429, types.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"duplicate", refused(200, types.CodeDuplicateBooking, false), failing, 0, nil, hotelstays.BookingOpen},
 
-		{"known", refused(200, known, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"known, HTTP 400", refused(400, known, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"known, HTTP 500, and the order", refused(500, known, true), good, 0, []float64{0}, hotelstays.BookingFound},
+		{"a code of ServiceFacts", refused(200, known, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"a code of ServiceFacts, HTTP 400", refused(400, known, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"a code of ServiceFacts, HTTP 500, and the order", refused(500, known, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
 
-		{"no order", refused(200, undocumented, false), good, 0, []float64{0}, hotelstays.BookingOpen},
-		{"the order", refused(200, undocumented, true), good, 0, []float64{0}, hotelstays.BookingFound},
-		{"HTTP 400, and the order", refused(400, undocumented, true), good, 0, []float64{0}, hotelstays.BookingFound},
+		{"an undocumented code, no order", refused(200, undocumented, false), noFault, 0, []float64{0}, hotelstays.BookingOpen},
+		{"an undocumented code, and the order", refused(200, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
+		{"HTTP 400, and the order", refused(400, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
 		{"HTTP 401", refused(401, undocumented, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"HTTP 408, no order", refused(408, undocumented, false), good, 0, []float64{0}, hotelstays.BookingOpen},
-		{"HTTP 408, and the order", refused(408, undocumented, true), good, 0, []float64{0}, hotelstays.BookingFound},
+		{"HTTP 408, no order", refused(408, undocumented, false), noFault, 0, []float64{0}, hotelstays.BookingOpen},
+		{"HTTP 408, and the order", refused(408, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
 		{"HTTP 429", refused(429, undocumented, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"HTTP 504, no order", refused(504, undocumented, false), good, 0, allPolls, hotelstays.BookingAbsent},
-		{"HTTP 504 with the code of a refusal, no order", refused(504, types.CodeRateChanged, false), good, 0, allPolls,
+		{"HTTP 504, no order", refused(504, undocumented, false), noFault, 0, allPolls, hotelstays.BookingAbsent},
+		{"HTTP 504 with the code of a refusal, no order", refused(504, types.CodeRateChanged, false), noFault, 0, allPolls,
 			hotelstays.BookingAbsent},
-		{"a code of other operations, no order", refused(404, types.CodeNotFound, false), good, 0, []float64{0}, hotelstays.BookingOpen},
+		{"a code of other operations, no order", refused(404, types.CodeNotFound, false), noFault, 0, []float64{0}, hotelstays.BookingOpen},
 		{"polls fail first, no order", refused(200, undocumented, false), failing, 50, allPolls, hotelstays.BookingOpen},
 		{"polls fail first, and the order", refused(200, undocumented, true), failing, 50, []float64{0, 30, 90}, hotelstays.BookingFound},
 		{"polls fail", refused(200, undocumented, false), failing, 0, allPolls, hotelstays.BookingUnverified},
@@ -802,7 +800,7 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 					assert.Equal(t, "ref-1", outcome.Order.CustomerReferenceNo)
 					return
 				}
-				assert.ErrorContains(t, outcome.Err, strconv.Itoa(tc.book.Code), "the refusal may be the whole truth")
+				assert.ErrorContains(t, outcome.Err, strconv.Itoa(tc.book.Code), "the error quotes the refusal")
 				assert.ErrorContains(t, outcome.Err, "QueryOrders", "the error also says why no poll verified the refusal")
 				if answer, ok := errors.AsType[*hotelstays.APIError](outcome.Err); ok {
 					assert.Equal(t, hotelstays.OpQueryOrders, answer.Operation, "errors.As does not find the refusal")
@@ -872,7 +870,7 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 				case "found by a later process":
 					outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, w.client.NewBookingRecovery(req)))
 				}
-				assert.Equal(t, how == "Book" && tc.what != "", outcome == nil, "the outcome comes with the error")
+				assert.Equal(t, how == "Book" && tc.what != "", outcome == nil, "only Book returns no outcome with the error")
 				if outcome != nil {
 					assert.Equal(t, hotelstays.BookingFound, outcome.State)
 					assert.Equal(t, made.PlatformReferenceNo, outcome.Order.PlatformReferenceNo)
@@ -943,15 +941,16 @@ func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 		stored hotelstays.BookingRecovery
 		polls  []float64
 	}{
-		"ended in an hour":              {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), NextPoll: now.Add(2 * time.Hour)}, allPolls},
-		"ended in an hour, three polls": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 3}, allPolls},
-		"ended in an hour, all polls":   {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 6}, allPolls},
-		"six polls, no end time":        {hotelstays.BookingRecovery{Polls: 6}, allPolls},
-		"six polls, ended just now":     {hotelstays.BookingRecovery{EndedAt: now, Polls: 6}, []float64{0, 0, 150, 300, 450, 600}},
-		"the next poll in a year":       {hotelstays.BookingRecovery{EndedAt: now, NextPoll: now.AddDate(1, 0, 0)}, allPolls},
-		"old, the next poll in a day": {
+		"Book ends in an hour": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), NextPoll: now.Add(2 * time.Hour)},
+			allPolls},
+		"Book ends in an hour, three polls": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 3}, allPolls},
+		"Book ends in an hour, all polls":   {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 6}, allPolls},
+		"six polls, no end time":            {hotelstays.BookingRecovery{Polls: 6}, allPolls},
+		"six polls, ended just now":         {hotelstays.BookingRecovery{EndedAt: now, Polls: 6}, []float64{0, 0, 150, 300, 450, 600}},
+		"the next poll in a year":           {hotelstays.BookingRecovery{EndedAt: now, NextPoll: now.AddDate(1, 0, 0)}, allPolls},
+		"Book ended 100 s ago, the next poll in a day": {
 			hotelstays.BookingRecovery{EndedAt: now.Add(-100 * time.Second), Polls: 3, NextPoll: now.AddDate(0, 0, 1)},
-			[]float64{0, 110, 350, 500}, // at once, and then on the schedule
+			[]float64{0, 110, 350, 500}, // immediately, and then on the schedule
 		},
 	} {
 		inBubble(t, name, func(t *testing.T) {

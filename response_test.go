@@ -1,4 +1,4 @@
-// Reading an answer: the response, the typed error, and the cost.
+// The decoding of an answer: the response, the typed error, and the cost.
 
 package hotelstays_test
 
@@ -48,16 +48,16 @@ func sendCheckAvail(t *testing.T, c *hotelstays.Client) (*hotelstays.CheckAvailR
 
 const htmlPage = "<html><head><title>Forbidden</title></head><body>Blocked by a proxy.</body></html>"
 
-// Whether an answer is an *APIError, or a *DecodeError.
+// The error type of an answer: *APIError or *DecodeError.
 const isAPI, isDecode = true, false
 
-// The operations for which an answer is definite.
+// The operations whose outcome an answer proves.
 const (
 	definite  = "Book, Cancel"
 	ofBook    = "Book"
 	ofCancel  = "Cancel"
 	uncertain = ""
-	// cancelDone: a success for Cancel, and an unknown outcome for Book.
+	// cancelDone means that Cancel succeeded, and that the outcome of Book is unknown.
 	cancelDone = "nothing"
 )
 
@@ -72,14 +72,14 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		// *OutcomeUnknownError.
 		definite string
 	}{
-		{"a page with 200", 200, htmlPage, isDecode, 0, uncertain},
-		{"a page with 403", 403, htmlPage, isAPI, 0, uncertain},
-		{"a page with 404", 404, htmlPage, isAPI, 0, uncertain},
-		{"a page with 502", 502, htmlPage, isAPI, 0, uncertain},
-		{"nothing with 200", 200, "", isDecode, 0, uncertain},
-		{"nothing with 403", 403, "", isAPI, 0, uncertain},
-		{"{} with 200", 200, `{}`, isDecode, 0, uncertain},
-		{"{} with 400", 400, `{}`, isAPI, 0, uncertain},
+		{"a page, HTTP 200", 200, htmlPage, isDecode, 0, uncertain},
+		{"a page, HTTP 403", 403, htmlPage, isAPI, 0, uncertain},
+		{"a page, HTTP 404", 404, htmlPage, isAPI, 0, uncertain},
+		{"a page, HTTP 502", 502, htmlPage, isAPI, 0, uncertain},
+		{"no body, HTTP 200", 200, "", isDecode, 0, uncertain},
+		{"no body, HTTP 403", 403, "", isAPI, 0, uncertain},
+		{"{}, HTTP 200", 200, `{}`, isDecode, 0, uncertain},
+		{"{}, HTTP 400", 400, `{}`, isAPI, 0, uncertain},
 		{"null", 200, `null`, isDecode, 0, uncertain},
 		{"half an answer", 200, `{"code":0,"msg":"success","data":{"hotelOrder":{"status":1`, isDecode, 0, uncertain},
 		{"half a refusal", 400, `{"code":100000400,"msg":"para`, isAPI, 0, uncertain},
@@ -90,7 +90,7 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{`code "100001111"`, 200, `{"code":"100001111","msg":"m"}`, isDecode, 0, uncertain},
 		{`code "100001111" around a malformed order`, 200, `{"code":"100001111","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0,
 			uncertain},
-		{`code "100000400" with 400`, 400, `{"code":"100000400","msg":"m"}`, isAPI, 0, uncertain},
+		{`code "100000400", HTTP 400`, 400, `{"code":"100000400","msg":"m"}`, isAPI, 0, uncertain},
 		{"code of 30 digits", 200, `{"code":100000000000000000000000000000,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 
 		{"no data", 200, `{"code":0,"msg":"success"}`, isDecode, 0, cancelDone},
@@ -98,33 +98,33 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"data a text", 200, `{"code":0,"data":"{}"}`, isDecode, 0, uncertain},
 
 		// a status that the document names for refusals, and any code
-		{"400 and a code of any operation", 400, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, definite},
-		{"400 and an undocumented code", 400, `{"code":7,"msg":"m"}`, isAPI, 7, definite},
-		{"403", 403, `{"code":100000403,"msg":"m"}`, isAPI, 100000403, definite},
-		{"404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, ofCancel},
-		{"404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, ofCancel},
-		{"404 and rate changed", 404, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, definite},
-		{"429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
+		{"HTTP 400 and a code of any operation", 400, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, definite},
+		{"HTTP 400 and an undocumented code", 400, `{"code":7,"msg":"m"}`, isAPI, 7, definite},
+		{"HTTP 403", 403, `{"code":100000403,"msg":"m"}`, isAPI, 100000403, definite},
+		{"HTTP 404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, ofCancel},
+		{"HTTP 404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, ofCancel},
+		{"HTTP 404 and rate changed", 404, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, definite},
+		{"HTTP 429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
 		// a code that the document lists for the operation, with any 2xx or 4xx
-		{"rate changed with 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
-		{"rate changed with 408", 408, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
+		{"rate changed, HTTP 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
+		{"rate changed, HTTP 408", 408, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
 		{"rate changed, data null", 200, `{"code":100001111,"msg":"m","data":null}`, isAPI, 100001111, ofBook},
 		{"rate changed, data malformed", 200, `{"code":100001111,"msg":"m","data":[1,{"status":"x"}]}`, isAPI, 100001111, ofBook},
 		{"rate changed, msg a number", 200, `{"code":100001111,"msg":5}`, isAPI, 100001111, ofBook},
-		{"parameter with 200", 200, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, ofBook},
-		{"rate limit with 200", 200, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
+		{"parameter, HTTP 200", 200, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, ofBook},
+		{"rate limit, HTTP 200", 200, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
 		// a code of other operations, or an undocumented code
-		{"not found with 200", 200, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, uncertain},
-		{"an undocumented code with 200", 200, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"an undocumented code with 408", 408, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"a negative code with 200", 200, `{"code":-1,"msg":"m"}`, isAPI, -1, uncertain},
+		{"not found, HTTP 200", 200, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, uncertain},
+		{"an undocumented code, HTTP 200", 200, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"an undocumented code, HTTP 408", 408, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"a negative code, HTTP 200", 200, `{"code":-1,"msg":"m"}`, isAPI, -1, uncertain},
 
-		{"a code with 500", 500, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"rate changed with 500", 500, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, uncertain},
-		{"rate limit with 302", 302, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, uncertain},
-		{"a code with 504", 504, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"success with 302", 302, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
-		{"success with 400", 400, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
+		{"a code, HTTP 500", 500, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"rate changed, HTTP 500", 500, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, uncertain},
+		{"rate limit, HTTP 302", 302, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, uncertain},
+		{"a code, HTTP 504", 504, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
+		{"success, HTTP 302", 302, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
+		{"success, HTTP 400", 400, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
 	}
 	for _, row := range rows {
 		for _, op := range []hotelstays.Operation{hotelstays.OpCheckAvail, hotelstays.OpBook, hotelstays.OpCancel} {
@@ -192,7 +192,7 @@ func TestAbsentAndUnknownFieldsAreTolerated(t *testing.T) {
 		_, err := sendCheckAvail(t, clientThrough(t, saying(body)))
 		assert.NoError(t, err, body)
 	}
-	// Lists that are not said to be required may be left out.
+	// The document requires none of these lists.
 	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelRates} {
 		assert.NoError(t, operationCalls[op](t.Context(), clientThrough(t, saying(`{"code":0,"data":{}}`))), op)
 	}
@@ -238,7 +238,6 @@ func TestCallWithoutAnAnswerMayHaveBeenSent(t *testing.T) {
 	}
 }
 
-// If the request provably never left, the outcome is known.
 func TestRequestThatNeverLeftHasNoUnknownOutcome(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -266,7 +265,7 @@ func TestRequestThatNeverLeftHasNoUnknownOutcome(t *testing.T) {
 
 // In a strict operation every mismatch is an error. In a lenient operation only a mismatch of an essential field is an
 // error. The error names every place, and quotes no value.
-func TestStrictMismatchNamesThePath(t *testing.T) {
+func TestErrorOfAMismatchNamesEachPath(t *testing.T) {
 	rows := []struct {
 		op               hotelstays.Operation
 		name, data, want string
@@ -308,7 +307,7 @@ func TestStrictMismatchNamesThePath(t *testing.T) {
 	}
 }
 
-// mistypedOrder has a mismatch of every kind among fields as documented.
+// mistypedOrder has fields with each kind of mismatch, and well-formed fields.
 const mistypedOrder = `{"status":"confirmed","statusRemark":5,"checkIn":20261224,"checkOut":"2026-12-27","nightCount":"3","roomCount":2,
 	"bookingTime":"2026-11-20T10:00:00Z","holder":{"firstName":"Guest","lastName":["One"],"phone":{"countryNumber":"971","number":"5"}},
 	"platformReferenceNo":"plat-1","customerReferenceNo":"ref-1","netRate":{"currency":"EUR","amount":"free"},
@@ -333,7 +332,7 @@ var mistypedPaths = []string{
 	".rooms[0].roomIndex: want integer, got string", ".rooms[0].refundInfo: want array, got object",
 }
 
-// mistypedOrderRest is mistypedOrder without its mismatches.
+// mistypedOrderRest returns the order that the client reads from mistypedOrder.
 func mistypedOrderRest() types.Order {
 	eur := func(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
 	return types.Order{
@@ -393,7 +392,7 @@ func TestMismatchLosesNoOrder(t *testing.T) {
 		assert.ElementsMatch(t, []string{"data.serviceFee.amount: want number, got string", "data.status: want integer, got string"},
 			mismatchTexts(resp.Meta))
 	})
-	t.Run("an amount of money", func(t *testing.T) {
+	t.Run("a malformed amount of money", func(t *testing.T) {
 		for _, amount := range []string{`"free"`, `""`, `" 1"`, `"1,5"`, `"NaN"`, `"0x10"`, `true`, `{}`} {
 			body := `{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"plat-1","netRate":{"currency":"EUR","amount":` + amount + `}}}}`
 			resp, err := sendBook(t, clientThrough(t, saying(body)))
@@ -403,7 +402,7 @@ func TestMismatchLosesNoOrder(t *testing.T) {
 			}
 		}
 	})
-	t.Run("text as a number", func(t *testing.T) {
+	t.Run("a number in a text field", func(t *testing.T) {
 		for _, digits := range []string{`0`, `25054311`, `-1.50e+3`, `123456789012345678901234567890`} {
 			for _, order := range []string{`{"supplierReferenceNo":%s,"status":"x"}`, `{"status":1,"supplierReferenceNo":  %s }`} {
 				body := `{"code":0,"data":{"hotelOrder":` + fmt.Sprintf(order, digits) + `}}`
@@ -420,7 +419,7 @@ func TestMismatchLosesNoOrder(t *testing.T) {
 			`"Orders":"one"`, `"orderſ":["one"]`, `"orders":"one","orders":[]`, `"orders":["one"],"orders":[]`, `"orders":"one"},"data":{`,
 			`"orders":[` + strings.Repeat(`{"status":"open"},`, 100) + `"one"]`} {
 			err := operationCalls[hotelstays.OpQueryOrders](t.Context(), clientThrough(t, saying(`{"code":0,"data":{`+members+`}}`)))
-			assert.ErrorAs(t, err, new(*hotelstays.DecodeError), "fewer orders must not look like none: %s", members)
+			assert.ErrorAs(t, err, new(*hotelstays.DecodeError), "unreadable orders must not look like no orders: %s", members)
 		}
 	})
 	t.Run("an order without any reference", func(t *testing.T) {
@@ -461,9 +460,9 @@ func TestMismatchOfASearchLosesOnlyItsElement(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	second, first2 := strings.Index(hotels, hotel("2")), strings.Index(hotels, offer("2a"))
+	hotel2, offer2a := strings.Index(hotels, hotel("2")), strings.Index(hotels, offer("2a"))
 	for _, row := range []struct {
-		old, new, left string
+		old, new, left string   // left: the hotels, rooms and offers that the client returns
 		mismatches     []string // below data.list[1]; offer stands for the path of its first offer
 	}{
 		{`"rating":4.5`, `"rating":"4.5"`, all, []string{"rating: want number, got string"}},
@@ -512,9 +511,9 @@ func TestMismatchOfASearchLosesOnlyItsElement(t *testing.T) {
 			[]string{"offer.rateComment: want string, got number", "offer.ratePkgId: want string, got array",
 				"rooms[0].rates[1].cancelFees[0].fee: want object, got number"}},
 	} {
-		from := second
+		from := hotel2
 		if strings.Contains(row.mismatches[0], "offer.") || strings.Contains(row.mismatches[0], "rates[0]") {
-			from = first2
+			from = offer2a
 		}
 		require.Contains(t, hotels[from:], row.old)
 		list := hotels[:from] + strings.Replace(hotels[from:], row.old, row.new, 1)
@@ -544,7 +543,7 @@ func TestMismatchOfASearchLosesOnlyItsElement(t *testing.T) {
 	}
 }
 
-// withData is a client whose every answer is a success with this data.
+// withData returns a client that receives a success with this data for every request.
 func withData(t *testing.T, data string) *hotelstays.Client {
 	return clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
 }
@@ -638,7 +637,8 @@ func TestOAuthAnswerMayHaveNoEnvelope(t *testing.T) {
 		{"bare with a description", 400, `{"error":"invalid_scope","error_description":"booking:write is not registered"}`,
 			[]error{hotelstays.ErrInvalidScope}, "invalid_scope: booking:write is not registered"},
 		{"bare with 200", 200, `{"error":"invalid_scope"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope"},
-		{"enveloped", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope: booking:write"},
+		{"enveloped", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []error{hotelstays.ErrInvalidScope},
+			"invalid_scope: booking:write"},
 		{"enveloped with 200", 200, `{"code":100009999,"msg":"invalid_scope"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope"},
 		{"another bare error", 401, `{"error":"invalid_client"}`, []error{hotelstays.ErrUnauthorized}, "invalid_client"},
 		{"another enveloped error", 401, `{"code":100000401,"msg":"refused"}`, []error{hotelstays.ErrUnauthorized}, "refused"},
@@ -665,9 +665,8 @@ func TestOAuthAnswerMayHaveNoEnvelope(t *testing.T) {
 	}
 }
 
-// Answers share pooled memory: what a call returned must not change when the
-// next answer is read.
-func TestResponseKeepsNothingOfTheBuffer(t *testing.T) {
+// A response must not change when the client reads the next answer into the pooled buffer.
+func TestResponseDoesNotPointIntoTheBuffer(t *testing.T) {
 	first, err := clientThrough(t, saying(`{"code":0,"data":{"status":1,"roomRatePkg":{"ratePkgId":"first"}}}`)).
 		CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"}, hotelstays.WithRawData())
 	require.NoError(t, err)
@@ -768,7 +767,7 @@ func TestOutcomeIsUnknownIfCtxEndsWhileDecoding(t *testing.T) {
 
 // If ctx ends during the wait after a refusal, the error quotes the refusal, but errors.Is finds only the end of ctx.
 // The code of a long refusal is missing, because its decoding ends with ctx.
-func TestErrorAfterABackoffHasTheRefusal(t *testing.T) {
+func TestErrorOfAnInterruptedBackoffQuotesTheRefusal(t *testing.T) {
 	long := `{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":100000429}`
 	for op, body := range map[hotelstays.Operation]string{hotelstays.OpCheckAvail: long, hotelstays.OpQueryOrders: `{"code":100000429}`,
 		hotelstays.OpBook: `{"code":100000429}`, hotelstays.OpCancel: `{"code":100000429}`} {
@@ -785,8 +784,8 @@ func TestErrorAfterABackoffHasTheRefusal(t *testing.T) {
 			assert.Equal(t, body == long, !strings.Contains(err.Error(), "100000429"))
 			require.ErrorContains(t, err, "before another attempt")
 			assert.Contains(t, fmt.Sprint(failed.LogValue()), "status=429")
-			for _, once := range []string{"hotelstays: ", string(op) + ": ", "request id "} {
-				assert.Equal(t, 1, strings.Count(err.Error(), once), err)
+			for _, part := range []string{"hotelstays: ", string(op) + ": ", "request id "} {
+				assert.Equal(t, 1, strings.Count(err.Error(), part), err)
 			}
 		})
 	}
@@ -862,7 +861,7 @@ func freshTarget(resp any) wire.Target {
 	return hotelstays.DecodeTarget(reflect.New(reflect.TypeOf(resp).Elem()).Interface(), true)
 }
 
-// requireAsOracle requires that an answer was read as encoding/json reads it.
+// requireAsOracle requires that the decoder reads an answer as the oracle does, which uses encoding/json.
 func requireAsOracle(t testing.TB, body []byte, lenient bool, a oracle.Answer, want any, env wire.Envelope, got any, err error) {
 	t.Helper()
 	var mismatches wire.Mismatches
@@ -939,7 +938,7 @@ func holesIn(place hole) (holes []hole) {
 	return append(holes, place)
 }
 
-// longLists are JSON values of about this length that take more memory than their text.
+// longLists returns JSON values of about this length. Decoded, they take more memory than their text.
 func longLists(length int) map[string]string {
 	list := func(element string) string {
 		return "[" + strings.Repeat(element+",", length/(len(element)+1)) + element + "]"
@@ -970,7 +969,7 @@ const mib = 1 << 20
 
 const recordedWebhooks = "webhooks"
 
-// Each list and each map in the answer of each operation is replaced by long lists.
+// The test replaces each list and each map in the answer of each operation by long lists.
 func TestAnswersTakeBoundedMemory(t *testing.T) {
 	chosen := portionOf(t, 11, 29)
 	lists := longLists(64 << 10)
@@ -1022,11 +1021,11 @@ func TestManySmallOrdersAreRead(t *testing.T) {
 // endingCtx ends after a number of calls of Err.
 type endingCtx struct {
 	context.Context
-	looks, ends int
+	calls, ends int
 }
 
 func (c *endingCtx) Err() error {
-	if c.looks++; c.looks > c.ends {
+	if c.calls++; c.calls > c.ends {
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -1046,20 +1045,20 @@ func TestDecodingEndsWithItsCtx(t *testing.T) {
 		"orders":        `{"orders":[` + strings.Repeat(mistypedOrder+",", length/len(mistypedOrder)) + `{}]}`,
 	} {
 		body := []byte(`{"code":0,"data":` + data + `}`)
-		read := func(ends int) (looks int, left any, err error) {
+		read := func(ends int) (calls int, left any, err error) {
 			ctx, target := &endingCtx{Context: t.Context(), ends: ends}, freshTarget(&hotelstays.QueryOrdersResponse{})
 			_, err = wire.Decode(ctx, body, target)
-			return ctx.looks, target.Into, err
+			return ctx.calls, target.Into, err
 		}
-		looks, _, _ := read(1 << 30)
-		assert.GreaterOrEqual(t, looks, len(body)>>16, name)
-		for ends := range looks {
-			if ends > 0 && ends < looks-1 && !chosen.Next() {
+		calls, _, _ := read(1 << 30)
+		assert.GreaterOrEqual(t, calls, len(body)>>16, name)
+		for ends := range calls {
+			if ends > 0 && ends < calls-1 && !chosen.Next() {
 				continue
 			}
 			until, left, err := read(ends)
-			assert.ErrorIs(t, err, context.DeadlineExceeded, "%s: ended at look %d of %d", name, ends, looks)
-			assert.LessOrEqual(t, until, ends+4, "%s: it goes on", name)
+			assert.ErrorIs(t, err, context.DeadlineExceeded, "%s: ended at call %d of %d", name, ends, calls)
+			assert.LessOrEqual(t, until, ends+4, "%s: decoding goes on", name)
 			assert.Empty(t, left.(*hotelstays.QueryOrdersResponse).Orders, name)
 		}
 	}

@@ -143,7 +143,7 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 			{"ids that look alike when joined", 0, [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
-				script := &pageScript{pages: tc.pages, silent: tc.silent, total: tc.total}
+				script := &pageScript{pages: tc.pages, noHasMore: tc.silent, total: tc.total}
 				_, errs := collect(start(t.Context(), clientThrough(t, script), tc.first))
 				if !strings.Contains(listing, "three") { // three fetches at a time may ask for more
 					assert.Len(t, script.asked, tc.calls)

@@ -1,5 +1,5 @@
-// Package testkit has what the tests of several packages share: sandboxes with a client, transports
-// with fixed answers, offers to book, and how much of a long test to run.
+// Package testkit has helpers for the tests of several packages: sandboxes with a client, transports
+// with fixed answers, offers to book, and the selection of cases in long tests.
 package testkit
 
 import (
@@ -37,26 +37,26 @@ const (
 	CheckOut types.Date = "2000-03-13"
 )
 
-// TwoAdults is one room for two.
+// TwoAdults returns one room for two adults.
 func TwoAdults() []types.GuestPerRoom { return []types.GuestPerRoom{{AdultCount: 2}} }
 
-// Within is a ctx of the test that ends after d.
+// Within returns a ctx that ends after d, or earlier with the test.
 func Within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Main runs the tests of a package, which must leave no goroutine behind. They allocate much and
-// keep little, so the heap may grow, for fewer collections.
+// Main runs the tests of a package, and fails if they leave a goroutine behind. The heap may grow more
+// than by default: the tests allocate much and keep little, so fewer garbage collections save time.
 func Main(m *testing.M) {
 	flag.Parse()
 	debug.SetGCPercent(400)
 	goleak.VerifyTestMain(m)
 }
 
-// NewSandbox starts a sandbox over in-memory connections with a client of its first account, until
-// the test ends.
+// NewSandbox starts a sandbox over in-memory connections, and returns a client of its first account. The
+// sandbox ends with the test.
 func NewSandbox(t testing.TB, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client) {
 	t.Helper()
 	c := append(config, hotelstaystest.Config{})[0]
@@ -85,52 +85,52 @@ func TicketOf(srv *hotelstaystest.Server) hotelstays.TicketCredential {
 	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
 }
 
-// BearerToken is the credential of a token.
+// BearerToken returns a credential with a fixed token.
 func BearerToken(token string) hotelstays.TokenCredential {
 	return hotelstays.TokenCredential{Token: types.NewSecret(token)}
 }
 
-// ClientThrough returns a client that sends each call once, through rt, with a token.
+// ClientThrough returns a client with a fixed token that sends each call once, through rt.
 func ClientThrough(t testing.TB, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()
 	return newClient(t, "http://127.0.0.1:1", &http.Client{Transport: rt}, BearerToken("token-0001"),
 		append([]hotelstays.Option{hotelstays.WithMaxAttempts(1)}, opts...))
 }
 
-// ClientWith is ClientThrough with a credential, and a base URL that is not loopback.
+// ClientWith is like ClientThrough, but with this credential and a base URL that is not loopback.
 func ClientWith(t testing.TB, rt http.RoundTripper, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()
 	return newClient(t, "https://api.example.test", &http.Client{Transport: rt}, cred,
 		append([]hotelstays.Option{hotelstays.WithMaxAttempts(1)}, opts...))
 }
 
-// Transport is a RoundTripper.
+// Transport is a function that serves as an http.RoundTripper.
 type Transport func(*http.Request) (*http.Response, error)
 
 // RoundTrip calls f.
 func (f Transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Reply is an answer without a Content-Length.
+// Reply returns an answer without a Content-Length.
 func Reply(status int, body string) *http.Response { return ReplyOf(status, strings.NewReader(body)) }
 
-// ReplyOf is an answer whose body is read from body.
+// ReplyOf is like Reply, but reads the body from a reader.
 func ReplyOf(status int, body io.Reader) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: -1}
 }
 
-// Reader is an io.Reader.
+// Reader is a function that serves as an io.Reader.
 type Reader func([]byte) (int, error)
 
 // Read calls f.
 func (f Reader) Read(p []byte) (int, error) { return f(p) }
 
-// Saying answers every request with one body.
+// Saying returns a transport that answers every request with HTTP 200 and body.
 func Saying(body string) Transport {
 	return func(*http.Request) (*http.Response, error) { return Reply(200, body), nil }
 }
 
-// Answer is a RoundTripper that answers every request alike. It echoes the Request-Id, as the service
-// does.
+// Answer is a RoundTripper that gives every request the same answer. It echoes the Request-Id, as the
+// service does.
 type Answer struct {
 	Status    int
 	Body      string
@@ -141,7 +141,7 @@ type Answer struct {
 	Sent []*http.Request
 }
 
-// RoundTrip answers.
+// RoundTrip records r and returns the answer.
 func (a *Answer) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.Sent = append(a.Sent, r)
 	resp := Reply(a.Status, a.Body)
@@ -159,17 +159,17 @@ func (a *Answer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// RequestID is the id of the one request that was sent.
+// RequestID returns the id of the request that was sent. It requires that exactly one was sent.
 func (a *Answer) RequestID(t testing.TB) string {
 	t.Helper()
-	require.Len(t, a.Sent, 1, "nothing is sent again")
+	require.Len(t, a.Sent, 1, "requests that were sent")
 	return a.Sent[0].Header.Get("Request-Id")
 }
 
-// NoRateLimits is a rate limiter that grants everything at once.
+// NoRateLimits is a rate limiter that never waits.
 type NoRateLimits struct{}
 
-// Acquire grants without a permit.
+// Acquire grants the slot without a permit.
 func (NoRateLimits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	return nil, nil
 }
@@ -177,7 +177,7 @@ func (NoRateLimits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotel
 // Pause does nothing.
 func (NoRateLimits) Pause(hotelstays.RateLimitKey, time.Time) {}
 
-// Status is an answer with body, or with an envelope if body is empty.
+// Status returns a fault that answers with this status and body. If body is empty, the sandbox writes an envelope.
 func Status(status int, body string) hotelstaystest.Fault {
 	fault := hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: status, Header: http.Header{"Location": {"/elsewhere"}}}
 	if body != "" {
@@ -186,8 +186,8 @@ func Status(status int, body string) hotelstaystest.Fault {
 	return fault
 }
 
-// Operations are the operations as the client has them: its methods that take a request of their
-// name, except Do.
+// Operations returns the operations of the client: each method M, except Do, that takes a request of
+// type MRequest.
 func Operations() (ops []hotelstays.Operation) {
 	for m := range reflect.TypeFor[*hotelstays.Client]().Methods() {
 		if m.Name != "Do" && m.Type.NumIn() == 4 && m.Type.In(1) == reflect.TypeFor[context.Context]() &&
@@ -201,11 +201,11 @@ func Operations() (ops []hotelstays.Operation) {
 // Call makes one call of an operation and returns its error.
 type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) error
 
-// Calls has a well-formed call of every operation. The references are made up, and by default the session, too: the
-// calls are for tests of the pipeline.
+// Calls returns a well-formed call of every operation, for tests of the pipeline. The references are made up, and so is
+// the session if the caller gives none.
 func Calls(session ...string) map[hotelstays.Operation]Call {
 	offer := Offer{Session: append(session, "session")[0], RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
-	fields := map[string]any{ // by name; other required fields get a value by their type
+	fields := map[string]any{ // by field name; each other required field gets a value of its type
 		"CheckIn": CheckIn, "CheckOut": CheckOut, "RoomOccupancies": TwoAdults(), "DestinationID": "place", "RegionCode": int64(1),
 		"SessionID": offer.Session, "CustomerReferenceNo": "ref-1",
 		"Holder": offer.Request("").Holder, "Guests": offer.Request("").Guests,
@@ -234,8 +234,8 @@ func Calls(session ...string) map[hotelstays.Operation]Call {
 	return calls
 }
 
-// Helpers has a well-formed call of every other method, by its name. SaveVoucher saves into dir. The references are
-// made up, as in Calls.
+// Helpers returns a well-formed call of every method that is not an operation, by the name of the method. SaveVoucher
+// saves into dir. The references are made up, as in Calls.
 func Helpers(dir string) map[string]Call {
 	type ctxt = context.Context
 	type client = *hotelstays.Client
@@ -288,7 +288,7 @@ func Helpers(dir string) map[string]Call {
 	}
 }
 
-// Calling is the call of a method with a request.
+// Calling returns a Call that passes req to method.
 func Calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req, ...hotelstays.CallOption) (Resp, error), req Req) Call {
 	return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 		_, err := method(client, ctx, req, opts...)
@@ -296,7 +296,7 @@ func Calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req
 	}
 }
 
-// LastError ranges to the end and returns the error that came last.
+// LastError ranges over all items and returns the error of the last item.
 func LastError[V any](items iter.Seq2[V, error]) (last error) {
 	for _, last = range items {
 	}
@@ -309,8 +309,9 @@ type Offer struct {
 	Session string
 }
 
-// FindOffer searches the first city and picks the cheapest offer of one of its hotels, counted from 0; with modes, the
-// cheapest offer with one of these modes. Offers of two hotels differ in content, so that both can be booked.
+// FindOffer searches the first city and returns the cheapest offer of one of its hotels, counted from 0. If a mode is
+// given, the offer has this mode. The sandbox refuses two bookings with the same content, so a test that books twice
+// takes offers of two hotels.
 func FindOffer(t testing.TB, srv *hotelstaystest.Server, client *hotelstays.Client, hotel int, modes ...types.RefundableMode) Offer {
 	t.Helper()
 	list, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{DestinationID: srv.CityID(0), CheckIn: CheckIn,
@@ -327,11 +328,11 @@ func FindOffer(t testing.TB, srv *hotelstaystest.Server, client *hotelstays.Clie
 			}
 		}
 	}
-	require.FailNow(t, "no such offer")
+	require.FailNow(t, "no offer found", "hotel %d, modes %v", hotel, modes)
 	return Offer{}
 }
 
-// Request books the offer under a reference.
+// Request returns a request that books the offer under a reference.
 func (o Offer) Request(reference string) *hotelstays.BookRequest {
 	return &hotelstays.BookRequest{
 		SessionID: o.Session, RatePkgID: o.RatePkgID, CustomerReferenceNo: reference,
@@ -348,8 +349,7 @@ func (o Offer) Book(t testing.TB, client *hotelstays.Client, reference string) *
 	return resp.HotelOrder
 }
 
-// LiveHeap returns the size of the heap after garbage collections. One is not enough, because a pool keeps its memory
-// for one.
+// LiveHeap returns the bytes of live heap after two garbage collections. A sync.Pool keeps its memory through the first.
 func LiveHeap() int {
 	runtime.GC()
 	runtime.GC()
@@ -358,12 +358,12 @@ func LiveHeap() int {
 	return int(sample[0].Value.Uint64())
 }
 
-// Member is where a member of an object lies in a text.
+// Member holds the offsets of a JSON member in a text: where its key begins, where its value begins, and its end.
 type Member struct{ Key, Value, End int }
 
 var memberName = regexp.MustCompile(`"\w+":`)
 
-// Members finds the members of all objects of a text without white space.
+// Members returns the members of all objects in a JSON text without white space.
 func Members(t testing.TB, body []byte) (found []Member) {
 	t.Helper()
 	for _, at := range memberName.FindAllIndex(body, -1) {
@@ -374,15 +374,15 @@ func Members(t testing.TB, body []byte) (found []Member) {
 	return found
 }
 
-// AssertFile wants a file with these bytes.
+// AssertFile asserts that the file has these bytes.
 func AssertFile(t testing.TB, path string, want []byte, what ...any) {
 	t.Helper()
 	got, err := os.ReadFile(path)
 	require.NoError(t, err, what...)
-	assert.True(t, bytes.Equal(want, got), append([]any{"another document"}, what...)...)
+	assert.True(t, bytes.Equal(want, got), append([]any{"the bytes of the file differ"}, what...)...)
 }
 
-// AssertFiles wants the folder to have these files, in any order, and no others.
+// AssertFiles asserts that the folder has these files, in any order, and no others.
 func AssertFiles(t testing.TB, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
