@@ -27,23 +27,23 @@ func Of[T any](t testing.TB, what string, full, typical, short T) T {
 	return v
 }
 
-// Portion picks every n-th case.
-type Portion struct{ every, seen int }
+// Portion selects every n-th case.
+type Portion struct{ every, count int }
 
-// PortionOf returns the portion to test: one case in typical, or in short with -short. With prime numbers, nested loops
-// take different cases each time.
+// PortionOf returns the portion to test: one case in typical, or in short with -short. With prime numbers, an inner
+// loop selects different cases each time that it runs.
 func PortionOf(t testing.TB, typical, short int) *Portion {
 	t.Helper()
 	return &Portion{every: Of(t, "one case in", 1, typical, short)}
 }
 
-// Next reports whether to take the next case.
+// Next reports whether to run the next case.
 func (p *Portion) Next() bool {
-	p.seen++
-	return p.seen%p.every == 0
+	p.count++
+	return p.count%p.every == 0
 }
 
-// SomeOf ranges over the cases of a list that p takes.
+// SomeOf returns the cases of list that p selects.
 func SomeOf[V any](p *Portion, list []V) iter.Seq[V] {
 	return func(yield func(V) bool) {
 		for _, v := range list {
