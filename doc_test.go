@@ -1,4 +1,4 @@
-// The manual's table of the operations agrees with the code.
+// The table of operations in the package documentation agrees with the code.
 
 package hotelstays
 
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestManualHasTheTimeLimitsAndRateLimits(t *testing.T) {
+func TestManualHasTheTimeLimitAndRateLimitOfEachOperation(t *testing.T) {
 	text, err := os.ReadFile("operations.go")
 	require.NoError(t, err)
 	for name, op := range operations {

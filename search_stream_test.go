@@ -1,4 +1,4 @@
-// HotelListStream compared with HotelList, and what only a stream has to handle.
+// HotelListStream: the same results as HotelList, and the rules that only a stream has.
 
 package hotelstays_test
 
@@ -37,7 +37,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// inPieces answers with one body, read in pieces of a size; 0: at once.
+// inPieces is a transport that answers with body. Each read returns at most size bytes; with size 0 there is no limit.
 type inPieces struct {
 	body string
 	size int
@@ -83,7 +83,7 @@ func stream(ctx context.Context, client *hotelstays.Client, req *hotelstays.Hote
 	return s
 }
 
-// requireSame requires that a stream has the result of HotelList for the same body.
+// requireSame requires that HotelListStream and HotelList have the same result for a body.
 func requireSame(t *testing.T, body string, size int) {
 	t.Helper()
 	list, err := clientThrough(t, inPieces{body, 0}).HotelList(t.Context(), anySearch())
@@ -102,7 +102,7 @@ func requireSame(t *testing.T, body string, size int) {
 	require.Equal(t, list, got.resp, body)
 }
 
-// comparable returns an error without the parts that may differ.
+// comparable returns the parts of an error that must be equal in a stream and in HotelList.
 func comparable(err error) any {
 	var api *hotelstays.APIError
 	var decode *hotelstays.DecodeError
@@ -200,7 +200,7 @@ func TestStreamAndHotelListAgreeOnChangedAnswers(t *testing.T) {
 	}
 }
 
-// HotelList and the stream read pages with mismatches in random places alike, and as encoding/json reads them without
+// Each page has mismatches in random places. HotelList and the stream read it as encoding/json reads the page without
 // the mismatches.
 func TestStreamAndHotelListAgreeOnMismatches(t *testing.T) {
 	page, err := json.Marshal(filled(reflect.TypeFor[hotelstays.HotelListResponse]()).Interface())
@@ -216,7 +216,7 @@ func TestStreamAndHotelListAgreeOnMismatches(t *testing.T) {
 		body := whole
 		step := func() int { return 1 + random.IntN(2*len(places)/3) }
 		last := len(body)
-		for at := len(places) - step(); at >= 0; at -= step() { // from the end, so that offsets hold
+		for at := len(places) - step(); at >= 0; at -= step() { // from the end, because a change moves all later offsets
 			if m := places[at]; m.End <= last {
 				body = body[:m.Value] + values[random.IntN(len(values))] + body[m.End:]
 				last = m.Value
@@ -245,8 +245,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// Each hotel is yielded when its last byte has arrived.
-func TestStreamYieldsEachHotelAtOnce(t *testing.T) {
+func TestStreamYieldsEachHotelWhenItsLastByteArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		client := clientThrough(t, transportFunc(func(req *http.Request) (*http.Response, error) {
@@ -283,7 +282,7 @@ func TestStreamYieldsEachHotelAtOnce(t *testing.T) {
 	})
 }
 
-// A hotel whose bytes have arrived waits for no more than the rest of a TLS record and the next 16 KB.
+// After the last byte of a hotel, at most the rest of a TLS record and the next 16 KB are read before it is yielded.
 func TestStreamDoesNotWaitForMoreBytes(t *testing.T) {
 	text := make([]byte, 20<<10) // the text of a hotel, hardly compressible
 	_, _ = rand.NewChaCha8([32]byte{}).Read(text)
@@ -345,7 +344,7 @@ func TestStreamsOfTheDefaultClientSpeakHTTP1(t *testing.T) {
 	assert.Contains(t, <-offered, "h2")
 }
 
-// overSlowConnection returns a client of a server that sends a kilobyte in a millisecond, and how many bytes it has sent.
+// overSlowConnection returns a client of a server that sends one KiB in each millisecond, and a counter of the sent bytes.
 func overSlowConnection(t *testing.T, protocol string, h http.HandlerFunc) (client *hotelstays.Client, sent *atomic.Int64) {
 	sent = new(atomic.Int64)
 	model := httptest.NewTLSServer(nil)
@@ -371,7 +370,7 @@ func overSlowConnection(t *testing.T, protocol string, h http.HandlerFunc) (clie
 	return clientAt(t, "https://example.com", bearerToken("token"), transport), sent
 }
 
-// connections is a listener in memory.
+// connections is a net.Listener that accepts the connections of the channel.
 type connections chan net.Conn
 
 func (c connections) Accept() (net.Conn, error) {
@@ -437,8 +436,7 @@ func TestBreakClosesTheAnswerOfAStream(t *testing.T) {
 	}
 }
 
-// If the answer breaks off, the client asks again before the first hotel, and not after it.
-func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
+func TestInterruptedStreamIsRequestedAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 	page := smallPages()[0]
 	first := strings.Index(page, "},{") + 1
 	second := strings.Index(page, "],\"basic") // after the second hotel
@@ -448,7 +446,7 @@ func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 		sent, hotels int
 		text         string
 	}{
-		{"at once", 0, 3, 0, "0 bytes"},
+		{"before the first byte", 0, 3, 0, "0 bytes"},
 		{"before the end of the first hotel", first - 1, 3, 0, "bytes"},
 		{"after the first hotel", first, 1, 1, "hotels yielded before: 1"},
 		{"after the second hotel", second, 1, 2, "hotels yielded before: 2"},
@@ -459,7 +457,7 @@ func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 			assert.Len(t, answer.Sent, row.sent)
 			assert.Len(t, got.hotels, row.hotels)
 			assert.False(t, got.complete)
-			assert.Equal(t, row.hotels == 0, got.resp == nil, "nothing of a failed attempt is left")
+			assert.Equal(t, row.hotels == 0, got.resp == nil, "Response returns nothing of a failed attempt")
 			broken := errorAs[*hotelstays.TransportError](t, got.err)
 			assert.ErrorIs(t, got.err, io.ErrUnexpectedEOF)
 			assert.ErrorContains(t, got.err, row.text)
@@ -468,7 +466,7 @@ func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 	}
 }
 
-// If the peer stops at any byte, the call ends with ctx, and returns no response.
+// This holds for every byte after which the peer stops sending.
 func TestStalledAnswerEndsWithCtx(t *testing.T) {
 	page := smallPages()[0]
 	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 1, 7) {
@@ -488,7 +486,7 @@ func TestStalledAnswerEndsWithCtx(t *testing.T) {
 	}
 }
 
-// brokenOff answers each request with the next body, and the answers before the last break off.
+// brokenOff answers each request with the next body. All answers but the last end in an error.
 func brokenOff(bodies ...string) transportFunc {
 	return func(*http.Request) (*http.Response, error) {
 		body := io.Reader(strings.NewReader(bodies[0]))
@@ -499,7 +497,7 @@ func brokenOff(bodies ...string) transportFunc {
 	}
 }
 
-func TestPageIsAskedForAgainAfterItBrokeOff(t *testing.T) {
+func TestInterruptedPageIsRequestedAgain(t *testing.T) {
 	page := smallPages()[0]
 	const again = `{"code":0,"data":{"list":[{"id":"3"}],"basic":{"sessionId":"s"}}}`
 	for at := range len(page) {
@@ -523,7 +521,7 @@ func TestPageIsAskedForAgainAfterItBrokeOff(t *testing.T) {
 	}
 }
 
-// The time of the loop is part of the call's time. When ctx ends, the loop ends.
+// The time of the loop counts for the timeout of the call.
 func TestStreamEndsWithCtx(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -532,7 +530,7 @@ func TestStreamEndsWithCtx(t *testing.T) {
 		is   error
 	}{
 		{"cancelled", func(cancel context.CancelFunc) { cancel() }, nil, context.Canceled},
-		{"too slow a loop", func(context.CancelFunc) { time.Sleep(time.Minute) },
+		{"the loop is slower than the timeout", func(context.CancelFunc) { time.Sleep(time.Minute) },
 			[]hotelstays.CallOption{hotelstays.WithTimeout(20 * time.Second)}, context.DeadlineExceeded},
 	} {
 		inBubble(t, row.name, func(t *testing.T) {
@@ -570,8 +568,6 @@ func TestRefusedStreamYieldsOneError(t *testing.T) {
 	}
 }
 
-// After a refusal before the list, no hotel is yielded. If hotels come before the refusal or the fault, they are
-// yielded first.
 func TestStreamYieldsHotelsUntilTheFirstFault(t *testing.T) {
 	const hotel = `{"id":"1"}`
 	for body, hotels := range map[string]int{
@@ -596,7 +592,7 @@ func TestStreamYieldsHotelsUntilTheFirstFault(t *testing.T) {
 	}
 }
 
-// A compressed answer is inflated as it arrives, and the loop may end at any hotel.
+// The loop may end at any hotel.
 func TestCompressedStreamIsInflatedAsItArrives(t *testing.T) {
 	hotel := `{"id":"` + strings.Repeat("x", 20<<10) + `"}`
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -622,7 +618,7 @@ func TestCompressedStreamIsInflatedAsItArrives(t *testing.T) {
 	}
 }
 
-// While the stream runs, Response has no token that the service has echoed.
+// The token is hidden also in what Response returns during the loop.
 func TestStreamHidesTheToken(t *testing.T) {
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 		return reply(200, smallPages()[0], "Session-Id", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")), nil
@@ -636,8 +632,7 @@ func TestStreamHidesTheToken(t *testing.T) {
 	}
 }
 
-// Each range sends the request that HotelListStream received.
-func TestEachLoopOverAStreamIsACall(t *testing.T) {
+func TestEachLoopOverAStreamSendsTheOriginalRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		req := searchCity(srv)
@@ -665,7 +660,7 @@ func TestEachLoopOverAStreamIsACall(t *testing.T) {
 	})
 }
 
-// A stream keeps the size limit, and has only one hotel in memory.
+// A stream also has only one hotel in memory.
 func TestStreamKeepsTheSizeLimit(t *testing.T) {
 	page := smallPages()[0]
 	got := stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)-1))), anySearch())
@@ -678,7 +673,7 @@ func TestStreamKeepsTheSizeLimit(t *testing.T) {
 	got = stream(t.Context(), clientThrough(t, announced, hotelstays.WithMaxResponseBytes(int64(len(page)-1)), hotelstays.WithMaxAttempts(3)),
 		anySearch())
 	require.ErrorAs(t, got.err, new(*hotelstays.DecodeError))
-	assert.Empty(t, got.hotels, "it is refused before its first hotel")
+	assert.Empty(t, got.hotels, "the client refuses the answer by its Content-Length")
 	assert.Len(t, announced.Sent, 1)
 
 	hotels := howMany(t, "hotels", 200, 80, 40)
@@ -693,14 +688,14 @@ func TestStreamKeepsTheSizeLimit(t *testing.T) {
 	for _, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
 		require.NoError(t, err)
 		if n++; n%20 == 0 {
-			assert.Less(t, testkit.LiveHeap(), before+8<<20, "a page of many MB, whose hotels are dropped")
+			assert.Less(t, testkit.LiveHeap(), before+8<<20, "hotels that the loop has dropped take no memory")
 		}
 	}
 	assert.Equal(t, hotels, n)
 	runtime.KeepAlive(many)
 }
 
-func TestStreamWithoutAClientYieldsItsHotels(t *testing.T) {
+func TestNewHotelListStreamYieldsTheGivenHotels(t *testing.T) {
 	resp := &hotelstays.HotelListResponse{Total: 2}
 	for name, row := range map[string]struct {
 		end      error
@@ -708,9 +703,9 @@ func TestStreamWithoutAClientYieldsItsHotels(t *testing.T) {
 		seen     int
 		complete bool
 	}{
-		"to its end": {seen: 2, complete: true},
-		"left":       {leave: true, seen: 1},
-		"an error":   {end: io.ErrUnexpectedEOF, seen: 2},
+		"the loop reaches the end":   {seen: 2, complete: true},
+		"the loop is left":           {leave: true, seen: 1},
+		"the hotels end in an error": {end: io.ErrUnexpectedEOF, seen: 2},
 	} {
 		made := hotelstays.NewHotelListStream(func(yield func(*types.Hotel, error) bool) {
 			if yield(&types.Hotel{ID: "1"}, nil) && yield(&types.Hotel{ID: "2"}, nil) && row.end != nil {

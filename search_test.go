@@ -1,4 +1,4 @@
-// Searches against the sandbox, HotelListPages and HotelListBatches.
+// HotelList, HotelListPages and HotelListBatches.
 
 package hotelstays_test
 
@@ -23,7 +23,7 @@ import (
 // The session is in basic, or in the header of the answer if basic names no session. Without basic, the header must
 // have the session.
 func TestSessionMayComeInTheHeader(t *testing.T) {
-	for data, want := range map[string][2]string{ // with a header, and without
+	for data, want := range map[string][2]string{ // the session with the header Session-Id, and without it
 		`{"list":[],"basic":{"sessionId":"of basic"}}`:                   {"of basic", "of basic"},
 		`{"list":[],"basic":{"statusRemark":"none"}}`:                    {"of the header", ""},
 		`{"list":[],"basic":null}`:                                       {"of the header", "unreadable"},
@@ -48,7 +48,7 @@ func TestHotelListPagesYieldsAllPagesInOneSession(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		num, size int
-		session   bool // the caller gives one
+		session   bool // the caller gives a session
 		hotels    int
 		calls     int
 	}{
@@ -70,7 +70,7 @@ func TestHotelListPagesYieldsAllPagesInOneSession(t *testing.T) {
 			pages, errs := collect(client.HotelListPages(t.Context(), given))
 			assert.Empty(t, errs)
 			require.Len(t, pages, tc.calls)
-			assert.Equal(t, want, *given, "the caller's request stays as it is")
+			assert.Equal(t, want, *given, "the caller's request is not changed")
 
 			var got []string
 			for _, page := range pages {
@@ -108,14 +108,14 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 		},
 	} {
 		for _, tc := range []struct {
-			name    string
-			first   int
-			pages   [][]string
-			calls   int
-			repeats bool
-			fails   bool
-			silent  bool // no page has hasMore
-			total   int
+			name      string
+			first     int
+			pages     [][]string
+			calls     int
+			repeats   bool
+			fails     bool
+			noHasMore bool // no page has hasMore
+			total     int
 		}{
 			{"no hasMore, and a total", 0, [][]string{a, b, c}, 3, false, false, true, 5},
 			{"a total, from the second page on", 2, [][]string{a, b, last, {}}, 2, false, false, true, 6},
@@ -127,8 +127,8 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 			{"a total, with an item that was left out", 0, [][]string{a, {"3", "!"}, {}}, 3, false, false, true, 5},
 			{"a total that is reached without an item that was left out", 0, [][]string{a, {"3", "!"}, b}, 3, false, false, true, 5},
 			{"neither hasMore nor a total", 0, [][]string{a, b, c}, 4, false, false, true, 0},
-			{"neither, and the same page for every number", 0, [][]string{a, a}, 2, false, false, true, 0},
-			{"neither, and an empty first page", 0, [][]string{{}}, 1, false, false, true, 0},
+			{"neither hasMore nor a total, and the same page for every number", 0, [][]string{a, a}, 2, false, false, true, 0},
+			{"neither hasMore nor a total, and an empty first page", 0, [][]string{{}}, 1, false, false, true, 0},
 			{"hasMore is false, and a larger total", 0, [][]string{a, b, c}, 3, false, false, false, 250},
 			{"an empty page in the middle", 0, [][]string{a, {}, c}, 3, false, false, false, 0},
 			{"an empty last page", 0, [][]string{a, b, {}}, 3, false, false, false, 0},
@@ -143,14 +143,14 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 			{"ids that look alike when joined", 0, [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
-				script := &pageScript{pages: tc.pages, noHasMore: tc.silent, total: tc.total}
+				script := &pageScript{pages: tc.pages, noHasMore: tc.noHasMore, total: tc.total}
 				_, errs := collect(start(t.Context(), clientThrough(t, script), tc.first))
 				if !strings.Contains(listing, "three") { // three fetches at a time may ask for more
 					assert.Len(t, script.asked, tc.calls)
 				}
 				for i, session := range script.sessions {
 					assert.Equal(t, listing == inSessions, session == fmt.Sprint("session-", append([]int{0}, script.asked...)[i]),
-						"the session of the answer before")
+						"HotelListPages sends the session of the previous answer")
 				}
 				if !tc.fails {
 					assert.Empty(t, errs)
@@ -168,8 +168,7 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 	}
 }
 
-// batchWorld is a sandbox whose hotels have one rate each, and a search of many
-// of them.
+// batchWorld starts a sandbox whose hotels have one rate each, and returns a search of many hotels.
 func batchWorld(t *testing.T, ids int, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client,
 	*hotelstays.HotelListRequest) {
 	c := append(config, hotelstaystest.Config{})[0]
@@ -180,7 +179,7 @@ func batchWorld(t *testing.T, ids int, config ...hotelstaystest.Config) (*hotels
 	return srv, client, search
 }
 
-// pricedIDs are the hotels of pages, sorted; each must have a price.
+// pricedIDs returns the sorted ids of the hotels on pages, and asserts that each hotel has a price.
 func pricedIDs(t *testing.T, pages []*hotelstays.HotelListResponse) []string {
 	t.Helper()
 	ids := []string{}
@@ -203,7 +202,7 @@ func failedIDs(t *testing.T, errs []error) (ids []string) {
 	return ids
 }
 
-func TestEachHotelIsInOneBatchOnly(t *testing.T) {
+func TestBatchesPriceEachHotelOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		ids      int
@@ -213,9 +212,9 @@ func TestEachHotelIsInOneBatchOnly(t *testing.T) {
 		requests int
 		pageSize int
 	}{
-		{"with a visibility band", 500, nil, true, 3, 3, 0},
-		{"in batches of 1,000, which take five pages", 1100, []hotelstays.CallOption{hotelstays.WithBatchSize(1000)}, false, 2, 6, 0},
-		{"in the caller's page size", 500, []hotelstays.CallOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
+		{"a sandbox with a visibility band", 500, nil, true, 3, 3, 0},
+		{"batches of 1,000, which take five pages", 1100, []hotelstays.CallOption{hotelstays.WithBatchSize(1000)}, false, 2, 6, 0},
+		{"the caller's page size", 500, []hotelstays.CallOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
 		{"one hotel", 1, nil, false, 1, 1, 0},
 		{"a batch for each hotel, above the rate limit", 150,
 			[]hotelstays.CallOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(150)}, false, 150, 150, 0},
@@ -226,11 +225,11 @@ func TestEachHotelIsInOneBatchOnly(t *testing.T) {
 			given := *search
 			given.HotelIDs = slices.Clone(search.HotelIDs)
 			seq := client.HotelListBatches(t.Context(), search, tc.opts...)
-			assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+			assert.Zero(t, srv.Ledger().Count(""), "no request is sent before the loop")
 			pages, errs := collect(seq)
 			assert.Empty(t, errs)
 			assert.Equal(t, given.HotelIDs, pricedIDs(t, pages), "each hotel is priced once")
-			assert.Equal(t, given, *search, "the caller's request stays as it is")
+			assert.Equal(t, given, *search, "the caller's request is not changed")
 			assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
 			assert.Zero(t, srv.Ledger().RateLimited(""))
 
@@ -248,8 +247,8 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 		name     string
 		fault    hotelstaystest.Fault
 		opts     []hotelstays.CallOption
-		lost     []int // the ids of the failed batch, from and to; nil: any whole batch
-		kept     int   // pages of the batch before the error
+		lost     []int // the first and the last index of the ids in the failed batch; nil: any batch
+		kept     int   // the pages of the batch that came before the error
 		requests int
 	}{
 		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
@@ -275,7 +274,7 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 				assert.Equal(t, search.HotelIDs[tc.lost[0]:tc.lost[1]], failed)
 			}
 			at := slices.Index(search.HotelIDs, failed[0])
-			assert.Equal(t, search.HotelIDs[at:at+len(failed)], failed, "one batch, whole and in order")
+			assert.Equal(t, search.HotelIDs[at:at+len(failed)], failed, "the ids of one whole batch, in order")
 			priced := pricedIDs(t, pages)
 			missing := slices.DeleteFunc(slices.Clone(search.HotelIDs), func(id string) bool {
 				_, found := slices.BinarySearch(priced, id)
@@ -287,8 +286,7 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 	}
 }
 
-// Leaving the loop stops the calls in progress, and no further call is made. A goroutine that stayed behind would hang
-// the bubble.
+// Leaving the loop stops the calls in progress. The bubble fails if a goroutine is left.
 func TestBreakStopsAllBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client, search := batchWorld(t, 125)
@@ -299,8 +297,8 @@ func TestBreakStopsAllBatches(t *testing.T) {
 			require.NoError(t, err)
 			break
 		}
-		assert.Zero(t, time.Since(start), "calls in progress are not waited for")
-		synctest.Wait() // requests that had left now arrive
+		assert.Zero(t, time.Since(start), "leaving the loop waits for no call")
+		synctest.Wait() // requests that were already sent now arrive
 		sent := srv.Ledger().Count(hotelstays.OpHotelList)
 		assert.LessOrEqual(t, sent, 9, "eight at first, and one more after the first answer")
 		time.Sleep(time.Hour)
@@ -308,7 +306,7 @@ func TestBreakStopsAllBatches(t *testing.T) {
 	})
 }
 
-// However it ends, each hotel is either priced or in an error.
+// Each hotel is either in a page or in an error.
 func TestCancelledBatchesNameTheirHotels(t *testing.T) {
 	for _, after := range []time.Duration{0, 1500 * time.Millisecond, time.Minute} {
 		inBubble(t, after.String(), func(t *testing.T) {
@@ -337,7 +335,7 @@ func TestBatchErrorHasThePrefixOnce(t *testing.T) {
 		RequestID: "r-1"}
 	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}
 	assert.EqualError(t, err, "hotelstays: a batch of 2 hotels failed: "+strings.TrimPrefix(cause.Error(), "hotelstays: "))
-	for _, once := range []string{"hotelstays: ", "HotelList", "slow down", "r-1"} {
-		assert.Equal(t, 1, strings.Count(err.Error(), once), once)
+	for _, part := range []string{"hotelstays: ", "HotelList", "slow down", "r-1"} {
+		assert.Equal(t, 1, strings.Count(err.Error(), part), part)
 	}
 }

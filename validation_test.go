@@ -1,5 +1,5 @@
-// What is refused before anything is sent: values beyond a documented limit, missing fields, unknown enumeration
-// values, and callback URLs that are not public. A value on the limit is sent.
+// Requests and options that the client refuses before it sends anything: values beyond a documented limit, missing
+// fields, unknown enumeration values, and callback URLs that are not public.
 
 package hotelstays_test
 
@@ -29,8 +29,7 @@ func (n noSend) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("nothing should be sent")
 }
 
-// faultPaths are the places that err names, sorted; it fails when err is not a
-// *ValidationError.
+// faultPaths returns the sorted paths of a *ValidationError, which err must be or wrap.
 func faultPaths(t *testing.T, err error) []string {
 	t.Helper()
 	invalid := errorAs[*hotelstays.ValidationError](t, err)
@@ -44,7 +43,7 @@ func faultPaths(t *testing.T, err error) []string {
 	return paths
 }
 
-// edited returns a good request, changed.
+// edited returns a copy of a valid request, to which it applies change.
 func edited[Q any](good Q, change func(*Q)) *Q {
 	change(&good)
 	return &good
@@ -137,12 +136,12 @@ func TestTokenRequestsAreValidated(t *testing.T) {
 		{"Ticket: a second more than the longest ttl", ticket("s", 31536001*time.Second), faultsIn("ttl")},
 		{"Ticket: negative ttl", ticket("s", -time.Second), faultsIn("ttl")},
 		{"Ticket: a part of a second", ticket("s", 1500*time.Millisecond), faultsIn("ttl")},
-		{"Ticket: a secret that was logged", ticket("[redacted]", 0), faultsIn("appSecret")},
+		{"Ticket: a secret masked by a log", ticket("[redacted]", 0), faultsIn("appSecret")},
 		{"OAuthToken: nothing set", &hotelstays.OAuthTokenRequest{}, faultsIn("client_id", "client_secret")},
-		{"OAuthToken: scopes, one undocumented", oauth("s", types.ScopeSearchRead, "search:write"), accepted},
+		{"OAuthToken: an undocumented scope", oauth("s", types.ScopeSearchRead, "search:write"), accepted},
 		{"OAuthToken: two scopes in one, and empty scopes", oauth("s", "search:read content:read", "\t", ""),
 			faultsIn("scope[0]", "scope[1]", "scope[2]")},
-		{"OAuthToken: a secret that was logged", oauth("[redacted]"), faultsIn("client_secret")},
+		{"OAuthToken: a secret masked by a log", oauth("[redacted]"), faultsIn("client_secret")},
 	})
 }
 
@@ -164,14 +163,14 @@ func TestContentRequestsAreValidated(t *testing.T) {
 		{"HotelsMetadata: largest page", catalogue(types.PageReq{PageSize: 100}), accepted},
 		{"HotelsMetadata: a page size above the limit", catalogue(types.PageReq{PageSize: 101}), faultsIn("page.pageSize")},
 		{"HotelsMetadata: negative page size", catalogue(types.PageReq{PageSize: -1}), faultsIn("page.pageSize")},
-		{"HotelsMetadata: a page below 1 is the first", catalogue(types.PageReq{PageNum: -1}), accepted},
+		{"HotelsMetadata: a page below 1", catalogue(types.PageReq{PageNum: -1}), accepted},
 		{"HotelStaticDetail: nothing set", &hotelstays.HotelStaticDetailRequest{}, faultsIn("hotelId")},
 		{"HotelIDList: nothing set", &hotelstays.HotelIDListRequest{}, accepted},
 	})
 }
 
-// Dates and rooms are required, although a default is documented for the dates. The session is required, except for
-// HotelList, which opens it.
+// The dates are required, although the document has a default. The session is required except in HotelList, which opens
+// a session.
 func TestSearchRequestsAreValidated(t *testing.T) {
 	noCountries := faultsIn("countryCode", "nationalityCode", "residencyCode")
 	noStay := faultsIn("checkIn", "checkOut", "roomOccupancies")
@@ -182,7 +181,7 @@ func TestSearchRequestsAreValidated(t *testing.T) {
 		{"HotelList: by destination", list(func(r *listReq) {}), accepted},
 		{"HotelList: by name", list(func(r *listReq) { r.DestinationID, r.DestinationName = "", "City" }), accepted},
 		{"HotelList: by id", list(func(r *listReq) { r.DestinationID, r.HotelIDs = "", hotelIDs(1) }), accepted},
-		{"HotelList: a blank destination is none", list(func(r *listReq) { r.DestinationID = " " }), faultsIn("hotelIds")},
+		{"HotelList: a blank destination", list(func(r *listReq) { r.DestinationID = " " }), faultsIn("hotelIds")},
 		{"HotelList: 1000 ids", list(func(r *listReq) { r.HotelIDs = hotelIDs(1000) }), accepted},
 		{"HotelList: 1001 ids", list(func(r *listReq) { r.HotelIDs = hotelIDs(1001) }), faultsIn("hotelIds")},
 		{"HotelList: empty ids", list(func(r *listReq) { r.HotelIDs = []string{"a", "", "b", " "} }),
@@ -230,7 +229,7 @@ func TestBookingRequestsAreValidated(t *testing.T) {
 		return guest(func(g *types.Guest) { g.PassportNumber = types.NewSecret(number) })
 	}
 	birth := faultsIn("guests[0].dateOfBirth")
-	var genders []validationRow // four in any case, and two short forms
+	var genders []validationRow // four words in upper or lower case, and two letters
 	for gender, faults := range map[types.Gender][]string{"": nil, "MALE": nil, "female": nil, "Other": nil, "UNSPECIFIED": nil, "M": nil,
 		"f": nil, "X": faultsIn("guests[0].gender"), " ": faultsIn("guests[0].gender")} {
 		genders = append(genders, validationRow{"Book: gender " + string(gender), guest(func(g *types.Guest) { g.Gender = gender }), faults})
@@ -251,14 +250,14 @@ func TestBookingRequestsAreValidated(t *testing.T) {
 		{"Book: an adult without an age", guest(func(g *types.Guest) { g.IsChild = new(false) }), accepted},
 		{"Book: passport of 50 characters, 150 bytes", passport(strings.Repeat("号", 50)), accepted},
 		{"Book: passport of 51 characters", passport(strings.Repeat("A", 51)), faultsIn("guests[0].passportNumber")},
-		{"Book: a passport that was logged", passport("[redacted]"), faultsIn("guests[0].passportNumber")},
+		{"Book: a passport number masked by a log", passport("[redacted]"), faultsIn("guests[0].passportNumber")},
 		{"Book: callback", book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" }), accepted},
 		{"Book: callback without TLS", book(func(r *bookReq) { r.CallbackURL = "http://hooks.example.test/x" }), faultsIn("callbackUrl")},
 		{"Book: callback to this machine", book(func(r *bookReq) { r.CallbackURL = "https://127.0.0.1/x" }), faultsIn("callbackUrl")},
 	}...))
 }
 
-// ValidateBook finds the same faults as Book, and sends nothing. It takes the options of BookAndRecover.
+// ValidateBook accepts the options of BookAndRecover.
 func TestValidateBookFindsWhatBookRefuses(t *testing.T) {
 	c := clientWith(t, noSend{t}, bearerToken("token"))
 	bad := book(func(r *bookReq) { r.Guests, r.CallbackURL = nil, "http://127.0.0.1/x" })
@@ -271,7 +270,7 @@ func TestValidateBookFindsWhatBookRefuses(t *testing.T) {
 	assert.ErrorContains(t, (*hotelstays.Client)(nil).ValidateBook(new(goodBook())), "hotelstays.New")
 }
 
-// Invalid UTF-8 would be sent as another text, which would find nothing, or book for somebody else.
+// encoding/json would change invalid UTF-8 into another text, which finds nothing or books for another guest.
 func TestInvalidUTF8IsRefused(t *testing.T) {
 	checkRows(t, []validationRow{
 		{"HotelList: Latin-1", list(func(r *listReq) {
@@ -301,9 +300,9 @@ func TestOrderRequestsAreValidated(t *testing.T) {
 		{"QueryOrders: nothing set", orders(), accepted},
 		{"QueryOrders: statuses", orders(`1`, `"x"`, `{"a":1}`), accepted},
 		{"QueryOrders: not JSON", orders(`1`, `confirmed`, ``, `1 2`), faultsIn("statusList[1]", "statusList[2]", "statusList[3]")},
-		{"OrderVoucher: the document alone names no order", &hotelstays.OrderVoucherRequest{IncludeDocument: true},
+		{"OrderVoucher: no reference", &hotelstays.OrderVoucherRequest{IncludeDocument: true},
 			faultsIn("platformReferenceNo")},
-		{"OrderVoucher: a blank reference is none", &hotelstays.OrderVoucherRequest{CustomerReferenceNo: " "}, faultsIn("platformReferenceNo")},
+		{"OrderVoucher: a blank reference", &hotelstays.OrderVoucherRequest{CustomerReferenceNo: " "}, faultsIn("platformReferenceNo")},
 		{"OrderVoucher: by customer reference", &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"}, accepted},
 		{"OrderVoucher: by platform reference", &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "p"}, accepted},
 		{"OrderVoucher: by supplier reference", &hotelstays.OrderVoucherRequest{SupplierReferenceNo: "s"}, accepted},
@@ -340,7 +339,7 @@ func TestValidationListsAllFaults(t *testing.T) {
 	assert.ErrorContains(t, err, "hotelstays: Book: nothing was sent: ")
 }
 
-func TestValidationLeavesTheRequestAlone(t *testing.T) {
+func TestValidationDoesNotChangeTheRequest(t *testing.T) {
 	req, same := goodBook(), goodBook()
 	req.Guests[0].PassportNumber, same.Guests[0].PassportNumber = types.NewSecret("P1"), types.NewSecret("P1")
 	_, err := clientWith(t, answering(403, ""), bearerToken("token")).Book(t.Context(), &req)
@@ -348,7 +347,7 @@ func TestValidationLeavesTheRequestAlone(t *testing.T) {
 	assert.Equal(t, same, req)
 }
 
-// The values of options are checked the same way on a client and on a call.
+// The same rules apply to the options of a client and of a call.
 func TestOptionValuesAreValidated(t *testing.T) {
 	for _, row := range []struct {
 		name, path string
@@ -377,8 +376,8 @@ func TestOptionValuesAreValidated(t *testing.T) {
 		{"no function for times", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(nil)},
 		{"a state that is unreadable", "WithServiceFacts",
 			withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{types.OrderStatusUnreadable}})},
-		{"a state in two lists", "WithServiceFacts", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
-			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}}})},
+		{"a state in two lists", "WithServiceFacts", withStates(hotelstays.StatusMeanings{
+			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}})},
 		{"the code of a success", "WithServiceFacts", refusing(hotelstays.OpBook, 7, 0)},
 		{"a negative code", "WithServiceFacts", refusing(hotelstays.OpCancel, -1)},
 		{"codes of an unknown operation", "WithServiceFacts", refusing("book", 7)},
@@ -397,7 +396,7 @@ func TestOptionValuesAreValidated(t *testing.T) {
 	}
 }
 
-// A fault of an id is reported once, whatever its batch.
+// Paths count the ids of the whole request, not of a batch.
 func TestBatchIDsAreValidatedOnce(t *testing.T) {
 	for _, row := range []struct{ ids, faults []string }{
 		{[]string{"a", "", "b", "\xff"}, faultsIn("hotelIds[1]", "hotelIds[3]")},
@@ -426,7 +425,7 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 		"https://hooks.example.com/or ders",
 		"https://hooks.example.com/x?a= b", "https://hooks.example.com\n/x", "https://127.0.0.1\\@hooks.example.com/x",
 		"https://hooks.example.com\\@127.0.0.1/x",
-		"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // lower-cased, they are k and i
+		"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // strings.ToLower makes k and i of these letters
 	}
 	bad = append(bad, strings.Fields(`
 		hooks.example.com //hooks.example.com/x /orders https: https:// https:///x https:hooks.example.com https://:443/x
@@ -438,11 +437,11 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 		"loopback": "127.0.0.1 127.255.255.254 127.0.0.1:8443 [::1] [0:0:0:0:0:0:0:1] 127.0.0.1.",
 		"private": "10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 192.168.255.255 " +
 			"[fc00::1] [fd12:3456:789a::1] [fec0::1]",
-		"shared":            "100.64.0.0 100.64.0.1 100.100.100.200 100.127.255.255",
-		"documentation":     "192.0.2.1 198.51.100.255 203.0.113.9 [2001:db8::1] [3fff:fff::1]",
-		"other reserved":    "198.18.0.1 198.19.255.255 192.88.99.1 [2001:1::1] [2001:2::1] [2001:10::1] [2001:1ff::1]",
-		"link-local":        "169.254.169.254 169.254.0.1 [fe80::1] [febf::1]",
-		"of no single host": "0.0.0.0 0.1.2.3 192.0.0.192 [::] 255.255.255.255 224.0.0.1 [ff02::1] 240.0.0.1",
+		"shared":         "100.64.0.0 100.64.0.1 100.100.100.200 100.127.255.255",
+		"documentation":  "192.0.2.1 198.51.100.255 203.0.113.9 [2001:db8::1] [3fff:fff::1]",
+		"other reserved": "198.18.0.1 198.19.255.255 192.88.99.1 [2001:1::1] [2001:2::1] [2001:10::1] [2001:1ff::1]",
+		"link-local":     "169.254.169.254 169.254.0.1 [fe80::1] [febf::1]",
+		"no single host": "0.0.0.0 0.1.2.3 192.0.0.192 [::] 255.255.255.255 224.0.0.1 [ff02::1] 240.0.0.1",
 		"IPv4 in another notation": "2130706433 0x7f000001 0X7F000001 017700000001 0x7f.0.0.1 0177.0.0.1 127.1 127.0.1 10.1 0 0x0 " +
 			"127.0.0.01 127.0.0.0x1 1.2.3.4.5 256.1.1.1",
 		"IPv4 inside IPv6": "[::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:10.0.0.1] [::ffff:100.64.0.1] [::127.0.0.1] [::7f00:1] " +
@@ -467,7 +466,7 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 	}
 }
 
-// A callback needs a ticket. A static token may be one, an OAuth token is not.
+// A token of TokenCredential may be a ticket. An OAuth token is none.
 func TestCallbackNeedsATicket(t *testing.T) {
 	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []types.Scope{types.ScopeBookingWrite}}
 	req := book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" })
@@ -476,7 +475,7 @@ func TestCallbackNeedsATicket(t *testing.T) {
 		_, err := clientWith(t, noSend{t}, cred).Book(t.Context(), req)
 		assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err), "%T", cred)
 
-		service := &fixedAnswer{Status: 403} // the client asks for a token only if the request is valid
+		service := &fixedAnswer{Status: 403} // the client fetches a token only if the request is valid
 		_, err = clientWith(t, service, cred).Book(t.Context(), new(goodBook()))
 		require.Error(t, err)
 		assert.Len(t, service.Sent, 1, "%T", cred)
@@ -513,7 +512,7 @@ func TestLoopbackClientMayUseLoopbackCallbacks(t *testing.T) {
 	}
 }
 
-// An accepted URL is https, and its host has more than one label and can be reached by net/http.
+// net/http accepts each accepted URL. The URL is https, and its host has more than one label.
 func FuzzCallbackURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		err := hotelstays.ValidateCallbackURL(raw)

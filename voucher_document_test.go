@@ -1,4 +1,4 @@
-// Voucher documents: nothing unverified is written, and a file is whole or as it was.
+// Voucher documents: nothing unverified is written, and a file is either replaced as a whole or not changed.
 
 package hotelstays_test
 
@@ -34,7 +34,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// voucherLink opens a document; its query must stay secret.
+// voucherLink is the link to a document. Its path and query must stay secret.
 const (
 	voucherLink   = "http://127.0.0.1:1/vouchers/secret-path.pdf?proof=" + voucherSecret
 	voucherSecret = "secret-proof"
@@ -61,12 +61,12 @@ func inlined(document []byte) func(*types.Voucher) {
 	}
 }
 
-// voucherService is a transport that answers OrderVoucher with a voucher, and requests for its document with serve.
+// voucherService is a transport. It answers OrderVoucher with a voucher, and a request for the document with serve.
 type voucherService struct {
-	voucher       func(ask int) *types.Voucher
+	voucher       func(request int) *types.Voucher // counted from 1
 	serve         func(*http.Request) (*http.Response, error)
 	asks, fetches int
-	open          int // bodies of documents
+	open          int // document bodies that are not closed
 }
 
 func (s *voucherService) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -127,7 +127,8 @@ func TestVerifyVoucherComparesTheDigest(t *testing.T) {
 	for _, document := range [][]byte{append(bytes.Clone(voucherDoc), '\n'), {}, nil, voucherOld} {
 		assert.ErrorIs(t, hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered, "%q", document)
 	}
-	assert.ErrorIs(t, hotelstays.VerifyVoucher(nil, voucherFor(nil, voucherLink)), hotelstays.ErrVoucherAltered, "signed, and empty")
+	assert.ErrorIs(t, hotelstays.VerifyVoucher(nil, voucherFor(nil, voucherLink)), hotelstays.ErrVoucherAltered,
+		"an empty document with its digest")
 	digest := v.Signature.Digest
 	other := voucherFor(voucherDoc, voucherLink)
 	for _, digest := range []string{"", voucherDigest(voucherOld), strings.ToUpper(digest), digest[:63], digest + "0", " " + digest} {
@@ -153,7 +154,7 @@ func TestVerifyVoucherComparesTheDigest(t *testing.T) {
 	assert.ErrorContains(t, failed, `"V1" version 1`)
 }
 
-func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
+func TestSaveVoucherErrorFollowsTheStatus(t *testing.T) {
 	for status, want := range map[types.VoucherStatus]error{
 		types.VoucherNotGenerated: hotelstays.ErrVoucherNotReady,
 		types.VoucherPending:      hotelstays.ErrVoucherNotReady,
@@ -187,9 +188,8 @@ type documentFault struct {
 	opts   []hotelstays.CallOption
 	is     error
 	text   string
-	// asks is how often SaveVoucher asks for the voucher; 0: not checked.
-	asks int
-	// unfetched documents are refused before anything is sent.
+	asks   int // the requests of OrderVoucher in a SaveVoucher; 0: not checked
+	// unfetched means that the client refuses the document before it requests the link.
 	unfetched bool
 }
 
@@ -216,15 +216,15 @@ func documentFaults() map[string]documentFault {
 		"a bit flipped": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"another document": {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3,
 			text: "; do not use it; call OrderVoucher again"},
-		"one byte more": {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"an empty body": {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"a body cut":    {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3},
-		"a body broken": {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, asks: 1,
+		"one byte more":          {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"an empty body":          {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"a body that ends early": {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3},
+		"a body that ends in an error": {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, asks: 1,
 			text: fmt.Sprintf("after %d of %d bytes", n/2, n)},
 		"no connection": {serve: failing(errBroken), is: errBroken, asks: 1},
-		"a cause with the link, cancelled": {serve: failing(&url.Error{Op: "Get", URL: voucherLink, Err: context.Canceled}),
+		"a cancelled request whose error has the link": {serve: failing(&url.Error{Op: "Get", URL: voucherLink, Err: context.Canceled}),
 			is: context.Canceled, asks: 1},
-		"a cause with the link, cut": {serve: failing(&url.Error{Op: "Get", URL: voucherLink, Err: io.ErrUnexpectedEOF}),
+		"an interrupted request whose error has the link": {serve: failing(&url.Error{Op: "Get", URL: voucherLink, Err: io.ErrUnexpectedEOF}),
 			is: io.ErrUnexpectedEOF, asks: 3},
 		"no answer": {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "could not be downloaded", asks: 1},
 		"no body": {serve: func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil },
@@ -260,19 +260,18 @@ func documentFaults() map[string]documentFault {
 		"fields":       func(u *url.URL) string { return fmt.Sprintf("%+v", *u) },
 		"escaped link": func(u *url.URL) string { return url.QueryEscape(u.String()) },
 	} {
-		faults["an error with its "+name] = documentFault{text: "no route to ", asks: 1, serve: func(r *http.Request) (*http.Response, error) {
-			return nil, errors.New("no route to " + quote(r.URL))
-		}}
+		faults["an error with the "+name+" of the link"] = documentFault{text: "no route to ", asks: 1,
+			serve: func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + quote(r.URL)) }}
 	}
 	for _, status := range []int{401, 403, 404, 410} {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: answering(status, "no"), is: hotelstays.ErrVoucherLinkExpired,
 			text: fmt.Sprintf("HTTP %d; call OrderVoucher for a new link", status), asks: 3}
 	}
-	for _, status := range []int{201, 206, 304, 400, 500, 503} { // the right bytes under the wrong status
+	for _, status := range []int{201, 206, 304, 400, 500, 503} { // the right bytes with the wrong status
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1,
 			serve: redirecting(status, voucherLink+"&again")}
 	}
-	for _, to := range []string{"", voucherLink} { // without a Location, and in an endless circle
+	for _, to := range []string{"", voucherLink} { // no Location, and a redirect to itself
 		faults["a redirect to "+to] = documentFault{serve: redirecting(302, to), text: "could not be downloaded: HTTP 302", asks: 1}
 	}
 	const secret = "/secret-path.pdf?proof=" + voucherSecret
@@ -294,7 +293,7 @@ func documentFaults() map[string]documentFault {
 	return faults
 }
 
-// redirecting serves redirects, and the document under links that end in &again.
+// redirecting answers with a redirect to a link, and with the document if the link ends in &again.
 func redirecting(status int, to string) func(*http.Request) (*http.Response, error) {
 	return func(r *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.RawQuery, "&again") {
@@ -318,7 +317,7 @@ func (f *documentFault) check(t *testing.T, err error, service *voucherService) 
 		assert.Equal(t, f.asks, service.asks)
 	}
 	assert.Equal(t, f.unfetched, service.fetches == 0)
-	assert.Zero(t, service.open, "bodies that are not closed")
+	assert.Zero(t, service.open, "all bodies are closed")
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		assertNoLink(t, fmt.Sprintf("%v %+v %#v", cause, cause, cause))
 	}
@@ -330,8 +329,8 @@ func assertNoLink(t *testing.T, text string) {
 	assert.NotContains(t, text, "secret-path")
 }
 
-// If a document is faulty, no byte of it is returned, an existing file stays as it was, and no other file is left.
-// Neither the error nor the log has the link.
+// After a faulty document, an existing file has its old content, and no other file is left. Neither the error nor the
+// log has the link.
 func TestFaultyDocumentIsNeverReturned(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "voucher.pdf")
@@ -353,7 +352,7 @@ func TestFaultyDocumentIsNeverReturned(t *testing.T) {
 				var logged bytes.Buffer
 				log := slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				v, err := clientThrough(t, service, hotelstays.WithLogger(log)).SaveVoucher(t.Context(), voucherRef, path, fault.opts...)
-				assert.Nil(t, v, "no voucher without a saved document")
+				assert.Nil(t, v, "SaveVoucher returns no voucher if it saved no document")
 				fault.check(t, err, service)
 				assertNoLink(t, logged.String())
 				if !there {
@@ -398,7 +397,7 @@ func TestVoucherSizeDoesNotMatterIfTheDigestMatches(t *testing.T) {
 	}
 }
 
-func TestVoucherBodyIsBounded(t *testing.T) {
+func TestVoucherBodyIsReadOnlyToItsLimit(t *testing.T) {
 	ownTempDir(t)
 	read := 0
 	service := serviceOf(nil, func(*http.Request) (*http.Response, error) {
@@ -415,12 +414,12 @@ func TestVoucherBodyIsBounded(t *testing.T) {
 	read = 0
 	err = client.DownloadVoucher(t.Context(), service.voucher(1), &w)
 	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
-	assert.Equal(t, len(voucherDoc)+64<<10+1, read, "a little more than the stated size")
+	assert.Equal(t, len(voucherDoc)+64<<10+1, read, "the stated size, 64 KiB and one byte")
 
 	read = 0
 	err = client.DownloadVoucher(t.Context(), edited(*service.voucher(1), unsigned), &w, hotelstays.WithUnsignedVouchers())
 	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
-	assert.Equal(t, len(voucherDoc)+1, read, "the stated size is the limit")
+	assert.Equal(t, len(voucherDoc)+1, read, "without a digest, the stated size and one byte")
 }
 
 func TestOpenVoucherReturnsTheDocument(t *testing.T) {
@@ -441,11 +440,11 @@ func TestOpenVoucherReturnsTheDocument(t *testing.T) {
 				_, err := client.SaveVoucher(t.Context(), voucherRef, "voucher.pdf")
 				require.NoError(t, err)
 				assertFile(t, "voucher.pdf", w.Bytes())
-				assertFile(t, "old.pdf", voucherOld, "the file was replaced, not written over")
+				assertFile(t, "old.pdf", voucherOld, "the rename replaced the file, which a hard link still has")
 				assertFiles(t, ".", "voucher.pdf", "old.pdf")
 				info, err := os.Stat("voucher.pdf")
 				require.NoError(t, err)
-				assert.Equal(t, os.FileMode(0o600), info.Mode(), "a traveller's data is for nobody else")
+				assert.Equal(t, os.FileMode(0o600), info.Mode(), "only the owner may read a traveller's data")
 
 				document, err := client.OpenVoucher(t.Context(), voucherRef)
 				require.NoError(t, err)
@@ -459,7 +458,7 @@ func TestOpenVoucherReturnsTheDocument(t *testing.T) {
 				http.ServeContent(part, r, "voucher.pdf", time.Time{}, document)
 				assert.Equal(t, http.StatusPartialContent, part.Code)
 				assert.Equal(t, "PDF", part.Body.String())
-				assertFiles(t, temp) // the system removes it with the process
+				assertFiles(t, temp) // an open document has no name in the directory
 				require.NoError(t, document.Close())
 				_, err = document.Read(make([]byte, 1))
 				assert.ErrorIs(t, err, os.ErrClosed)
@@ -476,8 +475,7 @@ func TestOpenVoucherReturnsTheDocument(t *testing.T) {
 	}
 }
 
-// A server that goes silent does not hold the caller: a body that does not end, or does not begin, ends
-// with ctx, or after five minutes.
+// A body that does not begin, or does not end, fails when ctx ends, or after five minutes.
 func TestDownloadVoucherEndsInTime(t *testing.T) {
 	temp := ownTempDir(t)
 	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultSlowBody, hotelstaystest.FaultDelay} {
@@ -546,8 +544,8 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// Two failures do not matter, because there are three attempts.
-func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
+// SaveVoucher makes three attempts, so it succeeds after two failures.
+func TestSaveVoucherRequestsANewLinkAfterAFailure(t *testing.T) {
 	for _, fault := range []hotelstaystest.Fault{{Kind: hotelstaystest.FaultStatus, Status: http.StatusForbidden},
 		{Kind: hotelstaystest.FaultAlteredBody}, {Kind: hotelstaystest.FaultCutMidResponse}} {
 		inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
@@ -563,12 +561,13 @@ func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
 	}
 }
 
+// beforeDownload returns a client. happens runs before its first download.
 func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *hotelstays.Client {
-	once := sync.OnceFunc(happens)
+	first := sync.OnceFunc(happens)
 	return newClient(t, srv, ticketOf(srv),
 		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 			if strings.HasPrefix(r.URL.Path, "/vouchers/") {
-				once()
+				first()
 			}
 			return srv.Client().Transport.RoundTrip(r)
 		})}))
@@ -586,7 +585,7 @@ func TestSaveVoucherGetsANewerVersion(t *testing.T) {
 		assert.NoError(t, hotelstays.VerifyVoucher(document, v))
 		assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 	})
-	// While the document is being made, there is no voucher.
+	// While the service makes the new document, there is no voucher.
 	inVoucherSandbox(t, hotelstaystest.Config{VoucherDelay: time.Minute},
 		func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 			time.Sleep(2 * time.Minute)
@@ -601,7 +600,7 @@ func TestSaveVoucherGetsANewerVersion(t *testing.T) {
 		})
 }
 
-// A document that is too large for the answer, or left out, is fetched by its link.
+// If the service leaves the document out of the answer, or refuses it as too large, SaveVoucher fetches the link.
 func TestSaveVoucherDoesNotFetchAnInlineDocument(t *testing.T) {
 	ref := hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
 	for name, tc := range map[string]struct {
@@ -661,7 +660,7 @@ func TestSaveVoucherReportsAPathThatCannotBeWritten(t *testing.T) {
 	assertFiles(t, dir, "a directory")
 }
 
-// The file is synced before it has its name: after a crash of the machine it is whole.
+// So the file is whole even after a crash of the machine.
 func TestSaveVoucherSyncsBeforeTheRename(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	file, err := os.Create(path + ".temp")
@@ -671,7 +670,7 @@ func TestSaveVoucherSyncsBeforeTheRename(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// Every error and log line of SaveVoucher names the order. The error still matches its cause.
+// The log lines also name the order. The error still matches its cause.
 func TestSaveVoucherNamesTheOrder(t *testing.T) {
 	var log strings.Builder
 	logged := hotelstays.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))
@@ -684,7 +683,7 @@ func TestSaveVoucherNamesTheOrder(t *testing.T) {
 	refused := save(answering(404, `{"code":100000404,"msg":"no such order"}`))
 	assert.ErrorIs(t, refused, hotelstays.ErrNotFound)
 	var voucher *hotelstays.VoucherError
-	assert.NotErrorAs(t, refused, &voucher, "there is no VoucherError")
+	assert.NotErrorAs(t, refused, &voucher, "the refusal of OrderVoucher is no VoucherError")
 	assert.ErrorContains(t, refused,
 		`hotelstays: voucher of order "ref-1": OrderVoucher: not found (HTTP 404, code 100000404, "no such order"`)
 	assert.NotContains(t, log.String(), "again")
@@ -695,7 +694,7 @@ func TestSaveVoucherNamesTheOrder(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(log.String(), "reference=ref-1"))
 }
 
-// openFiles returns how many files of a directory this process holds open, if the system shows that.
+// openFiles returns how many files of a directory this process has open. It returns 0 if there is no /proc.
 func openFiles(t *testing.T, dir string) (n int) {
 	t.Helper()
 	handles, _ := filepath.Glob("/proc/self/fd/*")

@@ -1,4 +1,4 @@
-// Vouchers: their states, waiting for them, where documents come from, and that no error shows a link.
+// Vouchers: AwaitVoucher, the hosts that a document may come from, and errors, which hide the link.
 
 package hotelstays_test
 
@@ -55,7 +55,7 @@ func orderVoucher(t *testing.T, client *hotelstays.Client) *types.Voucher {
 	return resp.Voucher
 }
 
-// inVoucherSandbox runs a test in a bubble, with a booking under ref-1 whose voucher is there.
+// inVoucherSandbox runs a test in a bubble, with a booking under ref-1 whose voucher is ready.
 func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
 	test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
 	t.Helper()
@@ -67,8 +67,8 @@ func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
 	})
 }
 
-// An unknown status also ends the wait. After a temporary failure the client asks again. Any other failure is returned
-// at once, with the last voucher that was seen.
+// An unknown status also ends the wait. After a temporary failure the client polls again. Any other failure ends the
+// wait, and AwaitVoucher returns it with the last answer.
 func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	type server = *hotelstaystest.Server
 	fault := func(times int, f hotelstaystest.Fault) hotelstaystest.Fault {
@@ -82,30 +82,30 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 		name      string
 		config    hotelstaystest.Config // zero: the order is never confirmed
 		reference string                // empty: ref-1
-		at        float64
+		at        float64               // the second at which happens runs
 		happens   func(server)
 		fault     hotelstaystest.Fault
 		wakeups   []float64
-		within    time.Duration // of ctx; 0: an hour
-		polls     []float64     // nil: any
+		within    time.Duration // the time limit of ctx; 0: an hour
+		polls     []float64     // nil: not checked
 		ends      float64
-		status    types.VoucherStatus // "" where there is no response
+		status    types.VoucherStatus // empty: no response
 		err       error
 		says      string
 	}{
-		{name: "there", at: 47, happens: func(s server) { s.ConfirmOrder("ref-1") }, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80,
-			status: types.VoucherGenerated}, // PENDING at 50, there at 52
+		{name: "ready", at: 47, happens: func(s server) { s.ConfirmOrder("ref-1") }, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80,
+			status: types.VoucherGenerated}, // PENDING at 50 s, ready at 52 s
 		{name: "failed", at: 12, happens: func(s server) { s.FailVoucher("ref-1") }, polls: []float64{0, 5, 10, 20}, ends: 20,
 			status: types.VoucherFailed},
 		{name: "cancelled", at: 6, happens: func(s server) { s.SetOrderStatus("ref-1", 3) }, polls: []float64{0, 5, 10}, ends: 10,
 			status: types.VoucherCancelled},
 		{name: "an unknown status", fault: fault(-1, status(200, voucherAnswer("ARCHIVED", nil))), polls: []float64{0}, status: "ARCHIVED"},
-		{name: "until ctx ends", within: 2 * time.Minute, polls: []float64{0, 5, 10, 20, 50, 80, 110}, ends: 120,
+		{name: "ctx ends", within: 2 * time.Minute, polls: []float64{0, 5, 10, 20, 50, 80, 110}, ends: 120,
 			status: types.VoucherNotGenerated, err: context.DeadlineExceeded, says: waited},
-		{name: "until ctx ends, and nothing was seen", within: time.Minute, fault: fault(-1, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}),
+		{name: "ctx ends, and each poll failed", within: time.Minute, fault: fault(-1, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}),
 			ends: 60, err: context.DeadlineExceeded, says: "the last poll failed: OrderVoucher: "},
-		{name: "wake-ups shift no other poll", at: 31, happens: func(s server) { s.ConfirmOrder("ref-1") }, wakeups: []float64{3, 37},
-			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // the voucher is ready at 36
+		{name: "wake-ups do not change the schedule", at: 31, happens: func(s server) { s.ConfirmOrder("ref-1") }, wakeups: []float64{3, 37},
+			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // ready at 36 s, woken at 37 s
 		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
 			status: types.VoucherGenerated},
 		{name: "an unknown reference", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},
@@ -145,7 +145,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	}
 }
 
-// The download has no credentials and cookies, even if the document is on the API's host or behind a redirect.
+// The download has neither credentials nor cookies, even if the document is on the API's host or behind a redirect.
 func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
 	ownTempDir(t)
 	var api http.Header
@@ -188,7 +188,7 @@ func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
 
 // Only a client of a loopback base URL may download over plain http, and only from loopback. Any other client downloads
 // from public hosts, and from the hosts of WithVoucherHosts.
-func TestDownloadVoucherRefusesPrivateHosts(t *testing.T) {
+func TestDownloadVoucherRefusesPrivateAndPlainHTTPHosts(t *testing.T) {
 	ownTempDir(t)
 	const loopback, public = "http://127.0.0.1:1", "https://host.example"
 	store := hotelstays.WithVoucherHosts("store.internal", "10.0.0.5", "fd00::5")
@@ -247,7 +247,7 @@ func TestDownloadVoucherRefusesPrivateHosts(t *testing.T) {
 	}
 }
 
-// With a digest, which verifies the bytes, up to three redirects are followed.
+// A digest verifies the bytes of any host, so the client follows up to three redirects.
 func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 	ownTempDir(t)
 	for name, tc := range map[string]struct {
@@ -255,8 +255,8 @@ func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 		to    string // %d is the number of the redirect
 		err   string
 	}{
-		"each code":                  {[]int{301, 302, 303}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
-		"with method":                {[]int{307, 308}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
+		"301, 302 and 303":           {[]int{301, 302, 303}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
+		"307 and 308":                {[]int{307, 308}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
 		"on the same server":         {[]int{302, 302}, "../%d?proof=" + voucherSecret, ""},
 		"one too many":               {[]int{302, 302, 302, 302}, "/doc/%d?proof=" + voucherSecret, "HTTP 302; at most three redirects"},
 		"to a link that has expired": {[]int{302, 403}, "https://files.example/%d?proof=" + voucherSecret, "the link has expired: HTTP 403"},
@@ -287,7 +287,7 @@ func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 	}
 }
 
-// Only the address of the connection counts, not an earlier resolution of the name.
+// An earlier resolution of the name does not count.
 func TestDownloadVoucherChecksTheConnectedAddress(t *testing.T) {
 	ownTempDir(t)
 	for addr, public := range map[string]bool{
@@ -314,7 +314,7 @@ func TestDownloadVoucherChecksTheConnectedAddress(t *testing.T) {
 				case "DialTLSContext":
 					transport.DialContext, transport.DialTLSContext = nil, dial
 				case "Dial":
-					//lint:ignore SA1019 deprecated, and used where it is set
+					//lint:ignore SA1019 deprecated, but the client uses it if it is set
 					transport.DialContext, transport.Dial = nil, func(network, addr string) (net.Conn, error) {
 						return dial(context.Background(), network, addr)
 					}
@@ -323,8 +323,8 @@ func TestDownloadVoucherChecksTheConnectedAddress(t *testing.T) {
 				if named {
 					opts = append(opts, hotelstays.WithVoucherHosts("files.example"))
 				} else {
-					//lint:ignore SA1019 deprecated, and used where it is set
-					transport.DialTLS = func(string, string) (net.Conn, error) { panic("it dials unchecked") }
+					//lint:ignore SA1019 deprecated, but the client uses it if it is set
+					transport.DialTLS = func(string, string) (net.Conn, error) { panic("dialled without a check") }
 				}
 				client := clientWith(t, transport, bearerToken("token"), opts...)
 				err := client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, "https://files.example/secret-path?proof="+voucherSecret), io.Discard)
@@ -353,9 +353,9 @@ func (c connTo) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.addr))
 }
 
-// The dialer of NewTransport does not connect to a private address. A document gets a new connection, even if an idle
-// connection to its host exists.
-func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
+// The dialer of NewTransport does not connect to a private address. A document gets a new connection, because an idle
+// connection was not checked.
+func TestDownloadVoucherUsesACheckedConnection(t *testing.T) {
 	ownTempDir(t)
 	const link = "https://example.com/doc"
 	var accepted atomic.Int32
@@ -392,11 +392,11 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 		ok          bool
 		connections int32
 	}{
-		"private": {link, nil, func(ctx context.Context, own dialFunc) (net.Conn, error) { return own(ctx, "tcp", addr) }, false, 1},
-		"named": {link, []hotelstays.Option{hotelstays.WithVoucherHosts("example.com")},
+		"a private address": {link, nil, func(ctx context.Context, own dialFunc) (net.Conn, error) { return own(ctx, "tcp", addr) }, false, 1},
+		"a host of WithVoucherHosts": {link, []hotelstays.Option{hotelstays.WithVoucherHosts("example.com")},
 			func(ctx context.Context, own dialFunc) (net.Conn, error) { return own(ctx, "tcp", addr) }, true, 1},
-		"public":                  {link, nil, public, true, 2},
-		"public, of another host": {"https://example.com:8443/doc", nil, public, true, 2},
+		"a public address":                 {link, nil, public, true, 2},
+		"a public address of another host": {"https://example.com:8443/doc", nil, public, true, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			transport := hotelstays.NewTransport()
@@ -417,10 +417,10 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 			v.DownloadURL = tc.link
 			err := client.DownloadVoucher(t.Context(), v, io.Discard)
 			assert.Equal(t, tc.ok, err == nil, err)
-			assert.Equal(t, tc.ok, refused == nil, "it did not even connect")
+			assert.Equal(t, tc.ok, refused == nil, "the dialer refuses a private address")
 			assert.Equal(t, tc.connections, accepted.Load())
 			if tc.ok {
-				assert.Equal(t, tc.connections == 1, <-peers == first, "the document has a connection of its own")
+				assert.Equal(t, tc.connections == 1, <-peers == first, "the document has its own connection")
 			}
 			for range tc.connections - 1 {
 				select {
@@ -435,8 +435,8 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 	}
 }
 
-// A document does not use HTTP/2 that another package has set up, because its connections would stay open.
-func TestDownloadVoucherLeavesNoConnection(t *testing.T) {
+// A document does not use the HTTP/2 of TLSNextProto, because that would keep its connection open.
+func TestDownloadVoucherClosesItsConnection(t *testing.T) {
 	ownTempDir(t)
 	closed := make(chan struct{}, 1)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -468,7 +468,7 @@ func TestDownloadVoucherLeavesNoConnection(t *testing.T) {
 	<-closed
 }
 
-// If a proxy connects, the proxy may be private, and only the name of the host is checked.
+// The address of the connection is the proxy's, which may be private.
 func TestDownloadVoucherThroughAProxyChecksOnlyTheName(t *testing.T) {
 	ownTempDir(t)
 	var asked []string
@@ -487,7 +487,7 @@ func TestDownloadVoucherThroughAProxyChecksOnlyTheName(t *testing.T) {
 	client.CloseIdleConnections()
 }
 
-func TestVoucherHostsAreChecked(t *testing.T) {
+func TestWithVoucherHostsTakesOnlyHostNamesAndAddresses(t *testing.T) {
 	for _, host := range []string{"", "store.internal:9000", "https://store.internal", "*.internal", "[fd00::5]", "störe.internal",
 		".internal", "store..internal", "."} {
 		_, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithVoucherHosts("store.internal", host))

@@ -1,5 +1,5 @@
-// The webhook handler: rejections, duplicates, leases; its store in memory: claims, retention, the limit;
-// and the waits that its events wake.
+// The webhook handler: rejections, duplicates and leases. Its event store in memory: claims, retention and the limit.
+// WakeHub, which wakes waiting calls.
 
 package hotelstays_test
 
@@ -37,8 +37,7 @@ type hookReceiver struct {
 	mu     sync.Mutex
 	events []*hotelstays.WebhookEvent
 	errs   []error
-	// fn runs after the event is recorded.
-	fn func(context.Context, *hotelstays.WebhookEvent) error
+	fn     func(context.Context, *hotelstays.WebhookEvent) error
 }
 
 func newHookReceiver(changes ...func(*hotelstays.WebhookOptions)) *hookReceiver {
@@ -96,8 +95,7 @@ func hookRequest(id, body string) *http.Request {
 	return req
 }
 
-// A hostile delivery gets its status, calls OnError but not the function, and leaves
-// nothing behind: the genuine delivery is handled after it.
+// A rejected delivery calls OnError. It claims no event, so the genuine delivery is handled after it.
 func TestRefusedDeliveryDoesNotCallTheFunction(t *testing.T) {
 	type row struct {
 		name   string
@@ -115,21 +113,22 @@ func TestRefusedDeliveryDoesNotCallTheFunction(t *testing.T) {
 	}
 	cut := iotest.ErrReader(io.ErrUnexpectedEOF)
 	rows := []row{
-		{"unsigned", 401, hotelstays.ErrWebhookSignature, func(r *http.Request) { r.Header.Del(signatureHeader) }},
-		{"of another secret", 401, hotelstays.ErrWebhookSignature, signedAs(hookNext, 0)},
-		{"from the future", 401, hotelstays.ErrWebhookTime, signedAs(hookSecret, 301*time.Second)},
-		{"recorded, and older than the tolerance", 401, hotelstays.ErrWebhookTime, func(*http.Request) { time.Sleep(301 * time.Second) }},
+		{"no signature", 401, hotelstays.ErrWebhookSignature, func(r *http.Request) { r.Header.Del(signatureHeader) }},
+		{"a signature with another secret", 401, hotelstays.ErrWebhookSignature, signedAs(hookNext, 0)},
+		{"a signed time in the future", 401, hotelstays.ErrWebhookTime, signedAs(hookSecret, 301*time.Second)},
+		{"a signed time older than the tolerance", 401, hotelstays.ErrWebhookTime, func(*http.Request) { time.Sleep(301 * time.Second) }},
 		{"another body than was signed", 401, hotelstays.ErrWebhookSignature,
 			body(strings.NewReader(strings.Replace(hookPaid, "ref-1", "ref-2", 1)))},
 		{"the connection broke", 408, io.ErrUnexpectedEOF, body(strings.NewReader(hookPaid[:40]), cut)},
 		{"the connection broke after the last byte", 408, io.ErrUnexpectedEOF, body(strings.NewReader(hookPaid), cut)},
-		{"too large", 413, nil, func(r *http.Request) { *r = *hookRequest("evt-1", hookPaid+strings.Repeat(" ", 1<<20+1-len(hookPaid))) }},
-		{"endless", 413, nil, body(readerFunc(func(p []byte) (int, error) { return len(p), nil }))},
+		{"a body above the limit", 413, nil,
+			func(r *http.Request) { *r = *hookRequest("evt-1", hookPaid+strings.Repeat(" ", 1<<20+1-len(hookPaid))) }},
+		{"an endless body", 413, nil, body(readerFunc(func(p []byte) (int, error) { return len(p), nil }))},
 	}
 	for _, method := range []string{"GET", "PUT", "post", ""} {
 		rows = append(rows, row{"method " + method, 405, nil, func(r *http.Request) { r.Method = method }})
 	}
-	for _, body := range hookNoEvents[:3] { // VerifyWebhook refuses them all
+	for _, body := range hookNoEvents[:3] { // TestBodyWithoutAnEventIsRefused has all of them
 		rows = append(rows, row{fmt.Sprintf("body %.30q", body), 400, hotelstays.ErrWebhookBody,
 			func(r *http.Request) { *r = *hookRequest("evt-1", body) }})
 	}
@@ -140,7 +139,7 @@ func TestRefusedDeliveryDoesNotCallTheFunction(t *testing.T) {
 			row.change(req)
 			w := r.deliver(req)
 			assert.Equal(t, row.status, w.Code)
-			assert.Equal(t, http.StatusText(row.status)+"\n", w.Body.String(), "no detail for strangers")
+			assert.Equal(t, http.StatusText(row.status)+"\n", w.Body.String(), "the answer has no details")
 			if row.status == 405 {
 				assert.Equal(t, "POST", w.Header().Get("Allow"))
 			}
@@ -159,11 +158,11 @@ func TestRefusedDeliveryDoesNotCallTheFunction(t *testing.T) {
 
 func TestAcceptedDeliveryCallsTheFunction(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
-		"no content type":    func(r *http.Request) { r.Header.Del("Content-Type") },
-		"as a form":          func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") },
-		"byte by byte":       func(r *http.Request) { r.Body = io.NopCloser(iotest.OneByteReader(r.Body)) },
-		"no event id":        func(r *http.Request) { r.Header.Del(eventIDHeader) },
-		"an unusual address": func(r *http.Request) { r.URL.RawQuery = "a=b;c=%zz" },
+		"no content type":            func(r *http.Request) { r.Header.Del("Content-Type") },
+		"the content type of a form": func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") },
+		"byte by byte":               func(r *http.Request) { r.Body = io.NopCloser(iotest.OneByteReader(r.Body)) },
+		"no event id":                func(r *http.Request) { r.Header.Del(eventIDHeader) },
+		"a malformed query":          func(r *http.Request) { r.URL.RawQuery = "a=b;c=%zz" },
 	} {
 		r, req := newHookReceiver(), hookRequest("evt-1", hookPaid)
 		change(req)
@@ -176,9 +175,9 @@ func TestAcceptedDeliveryCallsTheFunction(t *testing.T) {
 	}
 	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.MaxBodyBytes = int64(len(hookPaid)) })
 	assert.Equal(t, 413, r.send("", hookPaid+" "))
-	assert.Equal(t, 200, r.send("", hookPaid), "exactly as large as allowed")
+	assert.Equal(t, 200, r.send("", hookPaid), "exactly the limit")
 	r = newHookReceiver()
-	assert.Equal(t, 200, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid))), "the default")
+	assert.Equal(t, 200, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid))), "exactly the default limit")
 	assert.Equal(t, 413, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid)+1)))
 	var secrets []types.Secret
 	r = newHookReceiver(func(o *hotelstays.WebhookOptions) { secrets = o.Secrets })
@@ -187,7 +186,7 @@ func TestAcceptedDeliveryCallsTheFunction(t *testing.T) {
 	newHookHandler(t, hookOptions()).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) // without OnError
 }
 
-// The handler answers a duplicate with 200, and does not call the function.
+// The handler answers a duplicate with 200.
 func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 	other := strings.Replace(hookPaid, "HC-1", "HC-2", 1)
 	for _, row := range []struct {
@@ -204,8 +203,8 @@ func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 		{"another body under the id", "evt-1", hookPaid, "evt-1", other, 0, 1},
 		{"another body without an id", "", hookPaid, "", other, 0, 1},
 		{"another body, another id", "evt-1", hookPaid, "evt-2", other, 0, 2},
-		{"within the retention", "evt-1", hookPaid, "evt-1", hookPaid, 7*24*3600 - 1, 1},
-		{"beyond the retention", "evt-1", hookPaid, "evt-1", hookPaid, 7 * 24 * 3600, 2},
+		{"before the retention ends", "evt-1", hookPaid, "evt-1", hookPaid, 7*24*3600 - 1, 1},
+		{"after the retention", "evt-1", hookPaid, "evt-1", hookPaid, 7 * 24 * 3600, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newHookReceiver()
@@ -218,22 +217,21 @@ func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 	}
 }
 
-// Two accounts may have the same references and event ids. An event of one account never counts as handled because of
-// the other account.
-func TestAccountsShareAnEventStore(t *testing.T) {
+// Two accounts may have the same references and event ids.
+func TestAccountsThatShareAnEventStoreHideNoEvents(t *testing.T) {
 	type hook struct{ account, secret string } // without a secret the delivery is unsigned
 	for name, row := range map[string]struct {
 		first, second hook
-		runs          int // of the function, for the two deliveries
+		runs          int // how often the function runs for the two deliveries
 	}{
-		"two accounts by their secrets":          {hook{"", "secret-a"}, hook{"", "secret-b"}, 2},
-		"two accounts by name":                   {hook{"a", "secret"}, hook{"b", "secret"}, 2},
-		"two accounts, unsigned":                 {hook{"a", ""}, hook{"b", ""}, 2},
-		"one account, unsigned":                  {hook{"a", ""}, hook{"a", ""}, 1},
-		"one account by its secret":              {hook{"", "secret"}, hook{"", "secret"}, 1},
-		"one account by name, secret rotated":    {hook{"a", "old"}, hook{"a", "new"}, 1},
-		"no name and no secret is one account":   {hook{"", ""}, hook{"", ""}, 1},
-		"a secret that is the name of the other": {hook{"a", "secret"}, hook{"", "a"}, 2},
+		"two accounts by their secrets":             {hook{"", "secret-a"}, hook{"", "secret-b"}, 2},
+		"two accounts by name":                      {hook{"a", "secret"}, hook{"b", "secret"}, 2},
+		"two accounts, unsigned":                    {hook{"a", ""}, hook{"b", ""}, 2},
+		"one account, unsigned":                     {hook{"a", ""}, hook{"a", ""}, 1},
+		"one account by its secret":                 {hook{"", "secret"}, hook{"", "secret"}, 1},
+		"one account by name, secret rotated":       {hook{"a", "old"}, hook{"a", "new"}, 1},
+		"no name and no secret is one account":      {hook{"", ""}, hook{"", ""}, 1},
+		"a secret that is the other account's name": {hook{"a", "secret"}, hook{"", "a"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, runs := hotelstays.NewMemoryEvents(100), 0
@@ -254,13 +252,13 @@ func TestAccountsShareAnEventStore(t *testing.T) {
 	}
 }
 
-// While secrets are rolled out, a sender without a secret can neither mark a signed event as handled nor claim it.
+// With AllowUnsigned, a sender without a secret can neither mark a signed event as handled nor claim it.
 func TestUnsignedEventHidesNoSignedEvent(t *testing.T) {
-	noTime := `{"customerReferenceNo":"ref-1","event":"order_modified"}` // its only key is its body
+	noTime := `{"customerReferenceNo":"ref-1","event":"order_modified"}` // without eventTime, its only key is made of its body
 	for name, event := range map[string]struct{ id, signed, forged string }{
-		"no id":        {"", hookPaid, hookBody("ref-1", types.EventOrderPaid, 2)},
-		"a guessed id": {"evt-1", hookPaid, hookBody("ref-2", types.EventOrderPaid, 2)},
-		"its body":     {"", noTime, noTime},
+		"no id":         {"", hookPaid, hookBody("ref-1", types.EventOrderPaid, 2)},
+		"a guessed id":  {"evt-1", hookPaid, hookBody("ref-2", types.EventOrderPaid, 2)},
+		"the same body": {"", noTime, noTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.AllowUnsigned = true })
@@ -271,7 +269,7 @@ func TestUnsignedEventHidesNoSignedEvent(t *testing.T) {
 					return nil
 				}
 				if r.runs() == 1 {
-					assert.Equal(t, 200, r.send(event.id, event.signed), "while the forged one is handled")
+					assert.Equal(t, 200, r.send(event.id, event.signed), "the signed event, while the forged event is handled")
 				}
 				return nil
 			}
@@ -285,8 +283,8 @@ func TestUnsignedEventHidesNoSignedEvent(t *testing.T) {
 	}
 }
 
-// Everyone who knows the URL can send unsigned events. They never push a signed event out of the memory.
-func TestUnsignedFloodForgetsNoSignedEvent(t *testing.T) {
+// Everyone who knows the URL can send unsigned events, so these have a separate memory.
+func TestUnsignedEventsDisplaceNoSignedEvent(t *testing.T) {
 	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.AllowUnsigned = true })
 	unsigned := hookRequest("evt-1", hookPaid)
 	unsigned.Header.Del(signatureHeader)
@@ -313,10 +311,10 @@ type hookStore struct {
 	claim, done, release error
 
 	calls         []string
-	keys, settled []string // keys of Claim; settled keys of Done or Release
+	keys, settled []string // the keys of Claim, and of Done or Release
 	lease         time.Duration
 	retention     time.Duration
-	settleErr     error // of the ctx of Done or Release
+	settleErr     error // the error of the ctx of Done or Release
 }
 
 func (s *hookStore) Claim(_ context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
@@ -345,19 +343,19 @@ func TestWebhookStatusFollowsTheStore(t *testing.T) {
 		err    error
 		calls  string
 	}{
-		{"granted", hookStore{state: hotelstays.ClaimGranted}, nil, 200, nil, "claim done"},
-		{"done", hookStore{state: hotelstays.ClaimDone}, nil, 200, nil, "claim"},
-		{"busy", hookStore{state: hotelstays.ClaimBusy}, nil, 503, busy, "claim"},
-		{"unknown state", hookStore{state: "Granted"}, nil, 503, busy, "claim"},
-		{"claim fails", hookStore{state: hotelstays.ClaimGranted, claim: boom}, nil, 503, boom, "claim"},
-		{"done fails", hookStore{state: hotelstays.ClaimGranted, done: boom}, nil, 503, boom, "claim done"},
-		{"fn fails", hookStore{state: hotelstays.ClaimGranted}, boom, 500, boom, "claim release"},
-		{"fn and release fail", hookStore{state: hotelstays.ClaimGranted, release: also}, boom, 500, boom, "claim release"},
+		{"the claim is granted", hookStore{state: hotelstays.ClaimGranted}, nil, 200, nil, "claim done"},
+		{"the event is done", hookStore{state: hotelstays.ClaimDone}, nil, 200, nil, "claim"},
+		{"the event is claimed", hookStore{state: hotelstays.ClaimBusy}, nil, 503, busy, "claim"},
+		{"an unknown state", hookStore{state: "Granted"}, nil, 503, busy, "claim"},
+		{"Claim fails", hookStore{state: hotelstays.ClaimGranted, claim: boom}, nil, 503, boom, "claim"},
+		{"Done fails", hookStore{state: hotelstays.ClaimGranted, done: boom}, nil, 503, boom, "claim done"},
+		{"the function fails", hookStore{state: hotelstays.ClaimGranted}, boom, 500, boom, "claim release"},
+		{"the function and Release fail", hookStore{state: hotelstays.ClaimGranted, release: also}, boom, 500, boom, "claim release"},
 	} {
 		store := row.store
 		r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Store = &store })
 		r.fn = func(context.Context, *hotelstays.WebhookEvent) error {
-			assert.Equal(t, []string{"claim"}, store.calls, "nothing is done before fn returned")
+			assert.Equal(t, []string{"claim"}, store.calls, "Done is called after the function")
 			return row.fn
 		}
 		w := r.deliver(hookRequest("evt-1", hookPaid))
@@ -375,8 +373,8 @@ func TestWebhookStatusFollowsTheStore(t *testing.T) {
 	}
 }
 
-// The store also receives the durations of the options.
-func TestEventStoreGetsItsLastCallAfterADisconnect(t *testing.T) {
+// The store receives the durations of the options.
+func TestDisconnectDoesNotCancelDoneOrRelease(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		store := &hookStore{state: hotelstays.ClaimGranted}
 		r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Store, o.Lease, o.Retention = store, 3*time.Second, 5*time.Hour })
@@ -402,8 +400,8 @@ func TestEventStoreGetsItsLastCallAfterADisconnect(t *testing.T) {
 	}
 }
 
-// Anyone can write the fields of an unsigned delivery, which appear in the error.
-func TestWebhookFailureIsOneShortLine(t *testing.T) {
+// The error quotes fields of the delivery, and anyone can send an unsigned delivery.
+func TestErrorOfAFailedEventIsOneShortLine(t *testing.T) {
 	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Secrets, o.AllowUnsigned = nil, true })
 	r.fn = func(context.Context, *hotelstays.WebhookEvent) error { return errors.New("no such order") }
 	for _, body := range []string{
@@ -440,7 +438,7 @@ func TestEventIsHandledAgainAfterAFailure(t *testing.T) {
 					status := 0
 					defer func() {
 						if p := recover(); p != nil {
-							assert.Equal(t, "boom", p, "the panic goes on to the server")
+							assert.Equal(t, "boom", p, "the panic reaches the server")
 						}
 						ended <- status
 					}()
@@ -472,7 +470,7 @@ func TestFunctionEndsWithItsLease(t *testing.T) {
 				<-ctx.Done()
 				assert.Equal(t, want, time.Since(start))
 				assert.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
-				time.Sleep(time.Hour) // it ignores ctx
+				time.Sleep(time.Hour) // this function ignores ctx
 				return nil
 			}
 			var hung sync.WaitGroup
@@ -489,7 +487,7 @@ func TestFunctionEndsWithItsLease(t *testing.T) {
 	}
 }
 
-// oneConn is a listener of one connection.
+// oneConn is a net.Listener that accepts one connection.
 type oneConn chan net.Conn
 
 func (l oneConn) Accept() (net.Conn, error) {
@@ -545,19 +543,19 @@ func TestSlowBodyEndsWithTheReadTimeout(t *testing.T) {
 				if row.status != 200 {
 					assert.Equal(t, 10*time.Second, time.Since(start))
 					_, err = io.Copy(io.Discard, answers)
-					assert.NoError(t, err, "the connection ends")
+					assert.NoError(t, err, "the server closes the connection")
 					break
 				}
 				time.Sleep(time.Minute)
 			}
-			assert.Equal(t, row.status == 200, r.runs() == 1, "the second is a duplicate")
+			assert.Equal(t, row.status == 200, r.runs() == 1, "the second delivery is a duplicate")
 			conn.Close()
 			time.Sleep(time.Minute) // until the sender has read the answer
 		})
 	}
 }
 
-func TestLateFailureReleasesNothing(t *testing.T) {
+func TestFailureAfterTheLeaseDoesNotReleaseTheNextClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Lease = 10 * time.Second })
 		var successes atomic.Int64
@@ -581,7 +579,7 @@ func TestLateFailureReleasesNothing(t *testing.T) {
 	})
 }
 
-func TestOnErrorDoesNotHoldTheAnswer(t *testing.T) {
+func TestAnswerIsSentBeforeOnErrorReturns(t *testing.T) {
 	release := make(chan struct{})
 	opts := hookOptions(func(o *hotelstays.WebhookOptions) { o.OnError = func(*http.Request, error) { <-release } })
 	srv := httptest.NewServer(newHookHandler(t, opts))
@@ -616,7 +614,7 @@ func doneEvent(t *testing.T, m hotelstays.MemoryEvents, keys ...string) {
 	require.NoError(t, m.Done(t.Context(), keys, time.Hour))
 }
 
-func TestMemoryEventsForgetOldestDone(t *testing.T) {
+func TestFullMemoryEventsForgetTheOldestDoneKey(t *testing.T) {
 	m := hotelstays.NewMemoryEvents(4)
 	claimEvent(t, m, hotelstays.ClaimGranted, "claimed")
 	for i := range 3 {
@@ -661,7 +659,7 @@ func TestMemoryEventsNeverDropAClaim(t *testing.T) {
 	})
 }
 
-// An expired claim no longer takes room. If its holder is done later, the oldest done key is dropped.
+// An expired claim takes no space. If its handler calls Done later, the store drops the oldest done key.
 func TestMemoryEventsKeepAnEventThatEndsAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(2)
@@ -686,7 +684,7 @@ func TestMemoryEventsKeep200000Keys(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimGranted, keys[0])
 }
 
-func TestMemoryEventsExpire(t *testing.T) {
+func TestDoneMemoryEventsExpireAfterTheRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(100)
 		for i := range 50 {
@@ -699,7 +697,7 @@ func TestMemoryEventsExpire(t *testing.T) {
 	})
 }
 
-// pending reports whether a wake-up waits on a channel, and takes it.
+// pending receives a wake-up that is in the channel, and reports whether there was one.
 func pending(wakeup <-chan struct{}) bool {
 	select {
 	case <-wakeup:
@@ -715,12 +713,12 @@ func TestWakeHubWakesEachWatcher(t *testing.T) {
 	one, stopOne := hub.Watch("ref-1")
 	two, stopTwo := hub.Watch("ref-1")
 	other, stopOther := hub.Watch("ref-2")
-	assert.False(t, pending(one), "a wake-up from before Watch")
+	assert.False(t, pending(one), "a wake-up before Watch is not kept")
 
 	hub.Wake("ref-1")
 	hub.Wake("ref-1")
-	assert.True(t, pending(one), "it is kept until the wait begins")
-	assert.False(t, pending(one), "two wake-ups are one")
+	assert.True(t, pending(one), "a wake-up is kept until it is received")
+	assert.False(t, pending(one), "two wake-ups become one")
 	assert.True(t, pending(two), "all watchers are woken")
 	assert.False(t, pending(other))
 
@@ -728,15 +726,14 @@ func TestWakeHubWakesEachWatcher(t *testing.T) {
 	stopOne()
 	hub.Wake("ref-1")
 	assert.False(t, pending(one))
-	assert.True(t, pending(two), "another watcher stays")
+	assert.True(t, pending(two), "the other watcher is still woken")
 	stopTwo()
 	stopOther()
 	assert.Equal(t, 0, hub.References())
 	assert.Zero(t, testing.AllocsPerRun(100, func() { hub.Wake("ref-1") }))
 }
 
-// Watchers come and go while events come: each watcher is woken by a Wake after its Watch, and
-// nothing is left.
+// Each watcher is woken by a Wake after its Watch, while other watchers start and stop.
 func TestWakeHubLosesNoWakeUpUnderLoad(t *testing.T) {
 	var hub hotelstays.WakeHub
 	var work sync.WaitGroup

@@ -37,7 +37,7 @@ const (
 	eventIDHeader   = "X-Platform-Event-Id"
 )
 
-// hookMAC signs independently of the SDK.
+// hookMAC computes the signature without code of the package.
 func hookMAC(secret, stamp, body string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	io.WriteString(mac, stamp+"."+body)
@@ -71,7 +71,7 @@ func hookOptions(changes ...func(*hotelstays.WebhookOptions)) hotelstays.Webhook
 	return opts
 }
 
-// verifying returns what VerifyWebhook uses of a handler's options.
+// verifying returns the options of VerifyWebhook that a handler's options contain.
 func verifying(o hotelstays.WebhookOptions) hotelstays.VerifyWebhookOptions {
 	return hotelstays.VerifyWebhookOptions{Secrets: o.Secrets, AllowUnsigned: o.AllowUnsigned, Account: o.Account, Tolerance: o.Tolerance}
 }
@@ -80,8 +80,7 @@ func hookVerifying(changes ...func(*hotelstays.WebhookOptions)) hotelstays.Verif
 	return verifying(hookOptions(changes...))
 }
 
-// hookRefused requires a WebhookError with this reason that quotes no secret and nothing
-// of the delivery.
+// hookRefused requires a WebhookError that matches condition. It must quote no secret and nothing of the delivery.
 func hookRefused(t *testing.T, err, condition error, what string) {
 	t.Helper()
 	require.ErrorAs(t, err, new(*hotelstays.WebhookError), what)
@@ -101,7 +100,7 @@ func TestVerifyWebhookReturnsTheEvent(t *testing.T) {
 	assert.Equal(t, &hotelstays.WebhookEvent{CustomerReferenceNo: "ref-1", HotelConfirmNo: "HC-1", Kind: types.EventOrderPaid,
 		EventTime: 946684800123, Account: "acme", ID: "evt-1", Signed: true, SignedAt: time.Unix(now.Unix(), 0), Raw: []byte(hookPaid)}, event)
 	assert.Equal(t, "2000-01-01T00:00:00.123Z", event.Time().UTC().Format(time.RFC3339Nano))
-	assert.True(t, (&hotelstays.WebhookEvent{}).Time().IsZero(), "not 1970")
+	assert.True(t, (&hotelstays.WebhookEvent{}).Time().IsZero(), "an event without a time has the zero Time")
 }
 
 func TestVerifyWebhookAcceptsEachSecretOfARotation(t *testing.T) {
@@ -119,10 +118,10 @@ func TestVerifyWebhookAcceptsEachSecretOfARotation(t *testing.T) {
 		{"the first of two secrets", both, []string{old}, true},
 		{"the second of two secrets", both, []string{next}, true},
 		{"the only secret, first of two signatures", both[:1], []string{old, next}, true},
-		{"the only secret, among strangers", both[1:], []string{stranger, old, next, stranger}, true},
+		{"the only secret, among other signatures", both[1:], []string{stranger, old, next, stranger}, true},
 		{"a secret that was removed", both[1:], []string{old}, false},
-		{"a stranger's", both, []string{stranger, stranger}, false},
-		{"an empty secret's", both, []string{hookMAC("", stamp, hookPaid)}, false},
+		{"signatures with an unknown secret", both, []string{stranger, stranger}, false},
+		{"a signature with an empty secret", both, []string{hookMAC("", stamp, hookPaid)}, false},
 	} {
 		h := hookHeader("t=" + stamp + ",v1=" + strings.Join(row.v1, ",v1="))
 		event, err := hotelstays.VerifyWebhook([]byte(hookPaid), h, hotelstays.VerifyWebhookOptions{Secrets: row.secrets})
@@ -154,7 +153,7 @@ func TestVerifyWebhookRefusesTimesOutsideTheTolerance(t *testing.T) {
 				}
 			}
 		}
-		// The edge is exact.
+		// The tolerance is exact to the nanosecond.
 		h := hookHeader(hookSign(hookSecret, time.Now(), hookPaid))
 		time.Sleep(300 * time.Second)
 		_, err := hotelstays.VerifyWebhook([]byte(hookPaid), h, hookVerifying())
@@ -182,7 +181,7 @@ func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 			{"other schemes beside v1", good, []string{"v0=zz,t=" + stamp + ",v2=" + mac[:10] + ",v1=" + mac + ",v10=,x=y=z"}},
 
 			{"no line", hotelstays.ErrWebhookSignature, nil},
-			{"empty", bad, []string{""}},
+			{"an empty line", bad, []string{""}},
 			{"no t", bad, []string{"v1=" + mac}},
 			{"no v1", bad, []string{"t=" + stamp}},
 			{"t without =", bad, []string{"t,v1=" + mac}},
@@ -200,15 +199,15 @@ func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 			{"the last time of the range", late, []string{signed("9223372036854775807")}},
 			{"the first time of the range", late, []string{signed("0")}},
 			{"milliseconds", late, []string{signed(stamp + "000")}},
-			{"another time than was signed", bad, []string{"t=" + strconv.FormatInt(time.Now().Unix()+1, 10) + ",v1=" + mac}},
+			{"a time that was not signed", bad, []string{"t=" + strconv.FormatInt(time.Now().Unix()+1, 10) + ",v1=" + mac}},
 			{"v1 empty", bad, []string{"t=" + stamp + ",v1="}},
 			{"v1 short", bad, []string{"t=" + stamp + ",v1=" + mac[:62]}},
 			{"v1 long", bad, []string{"t=" + stamp + ",v1=" + mac + "00"}},
 			{"v1 no hex", bad, []string{"t=" + stamp + ",v1=" + mac[:63] + "g"}},
 			{"a malformed v1 beside a good one", bad, []string{"t=" + stamp + ",v1=" + mac + ",v1=zz"}},
-			{"V1", bad, []string{"t=" + stamp + ",V1=" + mac}},
+			{"an upper-case V1", bad, []string{"t=" + stamp + ",V1=" + mac}},
 			{"two good lines", bad, []string{"t=" + stamp + ",v1=" + mac, "t=" + stamp + ",v1=" + mac}},
-			{"too long", bad, []string{"t=" + stamp + ",v1=" + mac + ",v0=" + strings.Repeat("0", 4096)}},
+			{"a line above the length limit", bad, []string{"t=" + stamp + ",v1=" + mac + ",v0=" + strings.Repeat("0", 4096)}},
 		} {
 			event, err := hotelstays.VerifyWebhook([]byte(hookPaid), hookHeader(row.header...), hookVerifying())
 			if row.want == nil {
@@ -228,14 +227,14 @@ func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 	})
 }
 
-// Constant time cannot be measured reliably, so this looks at the code.
+// Constant time cannot be measured reliably, so the test reads the source.
 func TestVerifyWebhookComparesInConstantTime(t *testing.T) {
 	source, err := os.ReadFile("webhook.go")
 	require.NoError(t, err)
 	assert.Contains(t, string(source), "hmac.Equal(want, candidate[:])")
 }
 
-// The signature covers every byte of the body, and each digit of the signature counts.
+// Each digit of the signature counts, too.
 func TestSignatureCoversEachByte(t *testing.T) {
 	good := hookSign(hookSecret, time.Now(), hookPaid)
 	refused := func(body []byte, signature, what string) {
@@ -261,7 +260,8 @@ func TestUnsignedWebhookNeedsAllowUnsigned(t *testing.T) {
 	_, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, hookVerifying())
 	hookRefused(t, err, hotelstays.ErrWebhookSignature, "by default")
 	for name, secrets := range map[string][]types.Secret{"with a secret": {types.NewSecret(hookSecret)}, "without": nil} {
-		event, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, hotelstays.VerifyWebhookOptions{Secrets: secrets, AllowUnsigned: true})
+		opts := hotelstays.VerifyWebhookOptions{Secrets: secrets, AllowUnsigned: true}
+		event, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, opts)
 		require.NoError(t, err, name)
 		assert.False(t, event.Signed, name)
 		assert.True(t, event.SignedAt.IsZero(), name)
@@ -299,7 +299,7 @@ func TestInvalidWebhookOptionsAreRefused(t *testing.T) {
 		}
 	}
 	_, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{}, nil)
-	assert.Equal(t, []string{"Secrets", "fn"}, faultPaths(t, err), "all faults at once")
+	assert.Equal(t, []string{"Secrets", "fn"}, faultPaths(t, err), "one error lists all faults")
 }
 
 func hookVerify(body string) (*hotelstays.WebhookEvent, error) {
@@ -334,7 +334,7 @@ func TestVerifyWebhookAcceptsUndocumentedBodies(t *testing.T) {
 		require.NoError(t, err)
 		var copied hotelstays.WebhookEvent
 		require.NoError(t, json.Unmarshal(queued, &copied))
-		assert.Equal(t, event.Keys(), copied.Keys(), "a duplicate is known by its bytes")
+		assert.Equal(t, event.Keys(), copied.Keys(), "the copy of an event has the same keys")
 		assert.True(t, event.SignedAt.Equal(copied.SignedAt))
 		copied.SignedAt = event.SignedAt
 		assert.Equal(t, event, &copied)
@@ -359,8 +359,8 @@ func TestBodyWithoutAnEventIsRefused(t *testing.T) {
 	}
 }
 
-// NOW and MAC in the fuzzed header stand for the true time and signature. An accepted
-// header must also pass a simpler check.
+// NOW and MAC in the fuzzed header stand for the current time and the valid signature. An accepted header must also pass
+// a simpler check.
 func FuzzWebhookSignature(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		now := strconv.FormatInt(time.Now().Unix(), 10)
@@ -429,7 +429,7 @@ func FuzzWebhookBody(f *testing.F) {
 	})
 }
 
-// fuzzMembers returns the string members of an object, or nil if a name is repeated.
+// fuzzMembers returns the string members of a JSON object. It returns nil if a name is repeated or body is no object.
 func fuzzMembers(body []byte) map[string]string {
 	members := map[string]string{}
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -448,7 +448,7 @@ func fuzzMembers(body []byte) map[string]string {
 	return members
 }
 
-// An unsigned event has only the key of its body. Two accounts share no key, and joined texts make no equal keys.
+// An unsigned event has one key. Two accounts share no key.
 func TestDuplicateEventsShareAKey(t *testing.T) {
 	event := func(id, reference string, kind types.EventKind, at int64, body string) hotelstays.WebhookEvent {
 		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: reference, Kind: kind, EventTime: at, Raw: []byte(body)}
@@ -458,9 +458,12 @@ func TestDuplicateEventsShareAKey(t *testing.T) {
 		signed, unsigned int
 		same             bool // both events have the same unsigned keys
 	}{
-		"an id":  {event("evt-1", "ref-1", types.EventOrderPaid, 1, "{}"), event("evt-1", "ref-2", types.EventOrderCreated, 2, ""), 2, 1, true},
-		"a kind": {event("", "ref-1", types.EventOrderPaid, 1, "{}"), event("", "ref-1", types.EventOrderPaid, 2, ""), 2, 1, true},
-		"a time": {event("", "ref-1", types.EventOrderModified, 1, "{}"), event("", "ref-1", types.EventOrderModified, 1, ""), 2, 1, true},
+		"the same id": {event("evt-1", "ref-1", types.EventOrderPaid, 1, "{}"),
+			event("evt-1", "ref-2", types.EventOrderCreated, 2, ""), 2, 1, true},
+		"the same reference and kind": {event("", "ref-1", types.EventOrderPaid, 1, "{}"),
+			event("", "ref-1", types.EventOrderPaid, 2, ""), 2, 1, true},
+		"the same reference, kind and time": {event("", "ref-1", types.EventOrderModified, 1, "{}"),
+			event("", "ref-1", types.EventOrderModified, 1, ""), 2, 1, true},
 
 		"an unknown kind": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 1, ""), 2, 1, true},
 		"an unknown kind, another time": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 2, ""),
@@ -472,7 +475,7 @@ func TestDuplicateEventsShareAKey(t *testing.T) {
 		"created, another time": {event("", "ref-1", types.EventOrderCreated, 1, "{}"),
 			event("", "ref-1", types.EventOrderCreated, 2, ""), 2, 1, true},
 
-		"nothing but its body": {event("", "ref-1", types.EventOrderModified, 0, "{}"), event("", "ref-1", types.EventOrderModified, 0, ""),
+		"no id and no time": {event("", "ref-1", types.EventOrderModified, 0, "{}"), event("", "ref-1", types.EventOrderModified, 0, ""),
 			1, 1, false},
 		"another time": {event("", "ref-1", types.EventOrderModified, 1, "{}"),
 			event("", "ref-1", types.EventOrderModified, 2, ""), 2, 1, false},
@@ -484,8 +487,8 @@ func TestDuplicateEventsShareAKey(t *testing.T) {
 		assert.Equal(t, tc.same, slices.Equal(tc.event.Keys(), tc.other.Keys()), name)
 		tc.event.Signed = true
 		assert.Len(t, tc.event.Keys(), tc.signed, name)
-		of := tc.event
-		of.Account = "acme"
-		assert.Len(t, slices.Compact(slices.Sorted(slices.Values(append(of.Keys(), tc.event.Keys()...)))), 2*tc.signed, name)
+		named := tc.event
+		named.Account = "acme"
+		assert.Len(t, slices.Compact(slices.Sorted(slices.Values(append(named.Keys(), tc.event.Keys()...)))), 2*tc.signed, name)
 	}
 }

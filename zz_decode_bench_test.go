@@ -19,8 +19,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// BenchmarkMismatch reads a page of 5 MB with 200 hotels, and the same page with one mismatch in its last hotel,
-// by turns, and prints the ratio of the two: CPU, allocations, bytes.
+// BenchmarkMismatch decodes a page of 5 MB with 200 hotels, and the same page with a mismatch in the last hotel. It
+// prints the CPU time of the page without the mismatch, and two ratios: CPU time and allocations with the mismatch.
 func BenchmarkMismatch(b *testing.B) {
 	offer, err := json.Marshal(filled(reflect.TypeFor[types.RoomRatePkg]()).Interface())
 	require.NoError(b, err)

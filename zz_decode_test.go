@@ -1,7 +1,7 @@
 //go:build !race
 
-// The generated decoder reads every type of answer as encoding/json does, also answers with faults and unusual JSON.
-// These tests start no goroutines, and would take too long under the race detector.
+// The generated decoder reads every type of answer as encoding/json does, also faulty answers and unusual JSON. These
+// tests start no goroutines, and would take too long under the race detector.
 
 package hotelstays_test
 
@@ -33,7 +33,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// document is an answer, or a webhook, which has no envelope.
+// document is an answer, or a webhook. A webhook has no envelope, so it is bare.
 type document struct {
 	name string
 	body []byte
@@ -41,7 +41,7 @@ type document struct {
 	into reflect.Type
 }
 
-// documents has every type of answer, with every documented field.
+// documents returns an answer of each type, with every documented field.
 func documents() []document {
 	var docs []document
 	for name, into := range answerTypes() {
@@ -68,7 +68,7 @@ func (d document) with(body string) document {
 	return d
 }
 
-// read reads the document as the client does, and destroys the memory that it was read from.
+// read decodes the document as the client does. Then it overwrites the input, because the result must not use it.
 func (d document) read(lenient bool) (env wire.Envelope, got any, err error) {
 	got = d.fresh()
 	target, input := hotelstays.DecodeTarget(got, lenient), bytes.Clone(d.body)
@@ -82,8 +82,8 @@ func (d document) read(lenient bool) (env wire.Envelope, got any, err error) {
 	return env, got, err
 }
 
-// agree requires that the client reads the document as encoding/json reads it without its mismatches, and that an error
-// leaves no data. It reports whether the document is as documented.
+// agree requires that the client reads the document as the oracle does, and that an error leaves no data. It reports
+// whether the document was read without a mismatch.
 func (d document) agree(t testing.TB) (documented bool) {
 	want := d.fresh()
 	answer := oracle.Read(d.body, want, d.bare)
@@ -95,8 +95,7 @@ func (d document) agree(t testing.TB) (documented bool) {
 	return documented
 }
 
-// Documented fields are read with any spacing and in any order.
-func TestDecodeTakesWhatIsDocumented(t *testing.T) {
+func TestDecodeReadsDocumentedFieldsInAnyOrder(t *testing.T) {
 	for _, d := range documents() {
 		assert.True(t, d.agree(t), d.name)
 		var indented bytes.Buffer
@@ -114,8 +113,8 @@ func TestDecodeTakesWhatIsDocumented(t *testing.T) {
 	}
 }
 
-// Each byte is replaced, and the answer is cut at each byte.
-func TestDecodeAgreesOnMutations(t *testing.T) {
+// The test replaces each byte, and cuts the answer at each byte.
+func TestDecodeAgreesWithTheOracleOnChangedBytes(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +138,7 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 	}
 }
 
-// oddValues are extreme values of every type; some are not JSON.
+// oddValues has extreme values of every type. Some of them are not JSON.
 var oddValues = []string{
 	`null`, `true`, `false`, `nul`, `nullx`, `True`,
 	`0`, `-0`, `-`, `1`, `-1`, `01`, `-01`, `1.`, `.5`, `+1`, `1.5`, `-0.0`, `1e3`, `1E+2`, `1e-2`, `1e`, `1e+`, `0x1`, `NaN`, `1_0`,
@@ -157,9 +156,8 @@ var oddValues = []string{
 	strings.Repeat("[", 9990) + strings.Repeat("]", 9990), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
 }
 
-// Each value is replaced by odd values. Each key is spelled differently, repeated, and preceded by a misspelt key. By
-// default only a portion of these is tested.
-func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
+// The test replaces each value by oddValues. It misspells each key, repeats the key, and puts a misspelt key before it.
+func TestDecodeAgreesWithTheOracleOnOddValuesAndKeys(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
@@ -193,8 +191,8 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 	}
 }
 
-// Unknown fields of any type are ignored in every object except the exchange rates, in which any name is a currency.
-func TestDecodeTakesUnknownFields(t *testing.T) {
+// The exchange rates are left out, because any name in them is a currency.
+func TestDecodeIgnoresUnknownFields(t *testing.T) {
 	chosen := portionOf(t, 5, 11)
 	for _, d := range documents() {
 		for _, m := range members(t, d.body) {
@@ -210,7 +208,7 @@ func TestDecodeTakesUnknownFields(t *testing.T) {
 	}
 }
 
-func TestDecodeAgreesOnEnvelopes(t *testing.T) {
+func TestDecodeAgreesWithTheOracleOnEnvelopes(t *testing.T) {
 	chosen := portionOf(t, 5, 11)
 	for _, d := range documents() {
 		if d.bare {
@@ -241,8 +239,8 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 	}
 }
 
-// No part of a result is in memory that is used again, such as the body, or buffers of the lexer and the lists.
-func TestDecodeSharesNoMemory(t *testing.T) {
+// The body and the buffers of the lexer and the lists are used again for the next answer.
+func TestDecodedAnswerUsesNoReusedMemory(t *testing.T) {
 	docs := documents()
 	for _, d := range docs {
 		_, got, err := d.read(false)
@@ -258,9 +256,9 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 	}
 }
 
-// An answer that is read while it arrives reaches the memory limit at the same element as a whole answer.
+// The decoder reads an answer as a whole or while it arrives. Both ways reach the limit at the same element.
 func TestMemoryLimitIsTheSameForArrivingAnswers(t *testing.T) {
-	const longest = 2 * mib // more than the limit allows
+	const longest = 2 * mib // longer than the limit allows
 	for tc := range testsize.SomeOf(portionOf(t, 2, 4), []struct {
 		resp                    any
 		before, element, behind string
@@ -300,7 +298,7 @@ func TestMemoryLimitIsTheSameForArrivingAnswers(t *testing.T) {
 	}
 }
 
-// FuzzDecodeAgrees takes a whole answer and reads it as each type.
+// FuzzDecodeAgrees reads each fuzzed answer as each type.
 func FuzzDecodeAgrees(f *testing.F) {
 	docs := documents()
 	for _, d := range docs {
@@ -346,7 +344,7 @@ func TestOrdinaryAnswersHaveNoMismatch(t *testing.T) {
 		require.NoError(t, err)
 		_, err = client.HotelList(t.Context(), searchCity(srv))
 		require.NoError(t, err)
-		for _, call := range operationCalls { // of other orders and places
+		for _, call := range operationCalls { // with references that do not exist
 			_ = call(t.Context(), client)
 		}
 		_, err = client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true})
@@ -358,7 +356,7 @@ func TestOrdinaryAnswersHaveNoMismatch(t *testing.T) {
 	})
 }
 
-func TestWebhooksShareNoTexts(t *testing.T) {
+func TestTextsOfWebhooksAreNotInterned(t *testing.T) {
 	first, err := hookVerify(hookPaid)
 	require.NoError(t, err)
 	second, err := hookVerify(hookPaid)
