@@ -2,13 +2,13 @@ package judge_test
 
 import "strings"
 
-// offerX returns an offer that has the id x. room is its price for one room, and all its price for all rooms.
+// offerX returns an offer with the id x. It costs room for one room, and all for all rooms.
 func offerX(room, all string) string {
 	return `{"ratePkgId":"x","refundableMode":"no","checkIn":"2000-03-10","checkOut":"2000-03-13",` +
 		`"rate":{"netRate":{"currency":"EUR","amount":` + room + `}},"totalRate":{"netRate":{"currency":"EUR","amount":` + all + `}}}`
 }
 
-// changes lists changes of one exchange. Each has its findings: the rules that it breaks, and for each rule the first place.
+// changes lists changes of one exchange of life, named by at. found lists the broken rules, each with the first wrong path.
 var changes = []struct{ at, old, new, found string }{
 	{"search", `"rating":4`, `"rating":5.1`, "envelope/success code, envelope/success msg, envelope/success data"},
 	{"search", `"rating":4`, `"rating":-0.1`, "envelope/success code, envelope/success msg, envelope/success data"},

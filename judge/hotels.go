@@ -1,4 +1,4 @@
-// What the hotels of an answer have to do with its request, and with earlier answers.
+// Rules that compare the hotels of an answer with its request and with earlier answers.
 
 package judge
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// paged judges a page of n elements. No page has to be full.
+// paged judges a page: pageSize, total and hasMore. A page may have fewer elements than pageSize.
 func (x *exam) paged(group string, elements, asked, data value, standard int) {
 	size, ok := asked.get("pageSize").int()
 	if !ok {
@@ -25,11 +25,11 @@ func (x *exam) paged(group string, elements, asked, data value, standard int) {
 	if total == 0 {
 		return
 	}
-	x.is(group+"/total", n <= total, data.get("total"), "at least what the page has")
+	x.is(group+"/total", n <= total, data.get("total"), "at least the number of elements on the page")
 	if more.there() && asked.get("cursor").kind() == absent {
 		before := (max(num, 1) - 1) * size
-		x.is(group+"/has-more", more.yes() || total <= before+n, more, "true, because the total is higher")
-		x.is(group+"/has-more", !more.yes() || num > 1 || total > n, more, "false, because the page has the total")
+		x.is(group+"/has-more", more.yes() || total <= before+n, more, "true, because more elements follow according to total")
+		x.is(group+"/has-more", !more.yes() || num > 1 || total > n, more, "false, because the page has all elements")
 	}
 	key := x.query() ^ x.memory.key("total", x.session)
 	if was, ok := x.memory.get(key).(int); ok {
@@ -60,7 +60,7 @@ func catalogue(x *exam, o value) {
 	}
 }
 
-// inPlace expects that a hotel of one city is not in another city.
+// inPlace requires that the hotel is in the city of the request.
 func (x *exam) inPlace(rule string, h value) {
 	asked, is := x.asked.get("destinationId").str(), h.get("destinationId").str()
 	wanted, found := recall[place](x.memory, "place", asked), recall[place](x.memory, "place", is)
@@ -82,7 +82,7 @@ func (x *exam) knows(ids ...value) {
 	}
 }
 
-// property judges an id of a hotel: one property has several ids, but one code.
+// property requires that an id belongs to the requested hotel. A hotel may have several ids, but only one platformHotelId.
 func (x *exam) property(rule, asked string, id value) {
 	wanted, is := recall[hotel](x.memory, "hotel", asked), recall[hotel](x.memory, "hotel", id.str())
 	if wanted != nil && is != nil && wanted.platform != "" && is.platform != "" {
@@ -101,12 +101,13 @@ func basic(x *exam, o value) {
 func hotelList(x *exam, o value) {
 	hotels := o.get("list")
 	x.paged("list", hotels, x.asked, o, 50)
-	rule := "" // the document: a search returns a session for later calls; an empty list has none to follow
+	rule := "" // a search must return a session, but without hotels there is nothing to use it for
 	if hotels.len() == 0 {
 		rule = "value/members"
 	}
 	x.is(rule, o.get("basic", "sessionId").there(), o.get("basic", "sessionId"), "a session")
-	x.is("value/empty", hotels.len() == 0 || !o.get("basic", "emptyReason").there(), o.get("basic", "emptyReason"), "none beside hotels")
+	x.is("value/empty", hotels.len() == 0 || !o.get("basic", "emptyReason").there(), o.get("basic", "emptyReason"),
+		"no emptyReason, because there are hotels")
 	if ids := x.source("asked.hotelIds"); ids != nil {
 		x.byID(ids, hotels)
 	}
@@ -129,7 +130,7 @@ func (x *exam) byID(ids []string, hotels value) {
 		}
 	}
 	if x.asked.get("destinationId").there() {
-		rule = "value/by-id" // how the two combine is open
+		rule = "value/by-id" // how hotelIds and destinationId combine is undocumented
 	}
 	for h := range hotels.all() {
 		id, platform := h.get("id").str(), h.get("platformHotelId").str()
@@ -170,7 +171,7 @@ func (x *exam) sorted(hotels value, by string) {
 func aHotel(x *exam, h value) {
 	id, platform, rooms := h.get("id").str(), h.get("platformHotelId").str(), h.get("rooms")
 	for room := range rooms.all() {
-		if repeated := room.get("hotelId").str(); id != "" { // without an id the room may repeat that
+		if repeated := room.get("hotelId").str(); id != "" { // a hotel without id may be named by another id
 			x.is("list/room-hotel", repeated == id || repeated == platform, room.get("hotelId"), "the hotel's id")
 		}
 	}
@@ -198,7 +199,7 @@ func aHotel(x *exam, h value) {
 	x.keepsCheapest(cmp.Or(platform, id), rooms, prices, most, capped)
 }
 
-// keepsCheapest compares the offers of a hotel with those of the same search without maxRatesPerHotel.
+// keepsCheapest compares the offers of a hotel with its offers in the same search without maxRatesPerHotel.
 func (x *exam) keepsCheapest(id string, rooms value, prices []priced, most int, capped bool) {
 	amounts := []float64{}
 	for _, price := range prices {

@@ -21,13 +21,13 @@ func (v value) kind() kind {
 // there reports whether there is a value other than null.
 func (v value) there() bool { return v.kind() > null }
 
-// key is the name of the member, as the text has it.
+// key returns the name of the member as it is written, with escapes.
 func (v value) key() string {
 	name, _, _ := strings.Cut(string(v.text[v.nodes[v.at].key:v.nodes[v.at].from]), `"`)
 	return name
 }
 
-// raw is the value's text.
+// raw returns the JSON text of the value, or nil if it is absent.
 func (v value) raw() []byte {
 	if v.kind() == absent {
 		return nil
@@ -36,7 +36,7 @@ func (v value) raw() []byte {
 	return v.text[n.from:n.to]
 }
 
-// str is a string, or the text of a number; "" of anything else.
+// str returns a string, or the digits of a number. For all other values it returns "".
 func (v value) str() string {
 	switch v.kind() {
 	case number:
@@ -47,7 +47,7 @@ func (v value) str() string {
 	return ""
 }
 
-// byte is the first byte of a string, or 0.
+// byte returns the first byte of a string, or 0.
 func (v value) byte() byte {
 	if raw := v.raw(); v.kind() == text {
 		return raw[1]
@@ -55,7 +55,7 @@ func (v value) byte() byte {
 	return 0
 }
 
-// unquoted is what a string stands for. What cannot be read is "".
+// unquoted returns the string that raw encodes, or "" if raw is malformed.
 func unquoted(raw []byte) (s string) {
 	if wire.SkipPlain(raw, 1) == len(raw)-1 {
 		return string(raw[1 : len(raw)-1])
@@ -67,7 +67,7 @@ func unquoted(raw []byte) (s string) {
 // yes reports whether the value is true.
 func (v value) yes() bool { return string(v.raw()) == "true" }
 
-// number is the value of a number.
+// number returns a number, and whether the value is one.
 func (v value) number() (float64, bool) {
 	if v.kind() != number {
 		return 0, false
@@ -75,7 +75,7 @@ func (v value) number() (float64, bool) {
 	return float(v.raw()), true
 }
 
-// float is the value of a number's text. Few digits are read without an allocation.
+// float parses a number. For up to 15 characters it does not allocate.
 func float(raw []byte) float64 {
 	n, scale := 0, 0
 	for i, c := range raw {
@@ -83,7 +83,7 @@ func float(raw []byte) float64 {
 		case c == '.' && scale == 0:
 			scale = 1
 		case c < '0' || c > '9' || i >= 15:
-			n, _ := strconv.ParseFloat(string(raw), 64) // out of range it is infinite
+			n, _ := strconv.ParseFloat(string(raw), 64) // infinite if out of range
 			return n
 		default:
 			n, scale = n*10+int(c-'0'), scale*10
@@ -97,7 +97,7 @@ func (v value) int() (int, bool) {
 	return n, err == nil && v.kind() == number
 }
 
-// all are the elements of a list or the members of an object.
+// all returns the elements of a list or the members of an object.
 func (v value) all() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		if v.kind() < list {
@@ -118,7 +118,7 @@ func (v value) len() (n int) {
 	return n
 }
 
-// first is the first element or member.
+// first returns the first element or member, or an absent value.
 func (v value) first() value {
 	for first := range v.all() {
 		return first

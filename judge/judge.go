@@ -9,18 +9,18 @@
 //
 //	client := &http.Client{Transport: judge.Test(t).Transport(hotelstays.NewTransport())}
 //
-// It judges the form of each answer, also of failures. It compares the answer with its request and with earlier answers:
+// The judge checks the form of each answer, of failures too. It compares the answer with its request and with earlier answers:
 // currency, dates, references, guests, pages, order, sums. A [Finding] has a [Grade]: only a [Violation] contradicts the
 // document. A [Doubt] is worth a question to the supplier.
 //
-// Calls do not wait for it. It judges copies of bodies, one after another, in one goroutine that ends when nothing is left.
-// To judge a large page takes about as much CPU as to decode it. In a busy staging environment set Options.Sample.
+// Calls do not wait for the judge. It judges copies of bodies, one after another, in one goroutine that ends when the queue is
+// empty. To judge a large page takes about as much CPU as to decode it. In a busy staging environment set Options.Sample.
 //
-// It sees only what your calls provoke, and only bodies that are read to their end and have at most 16 MiB. It forgets what
-// is older than Options.MemoryAge. It does not judge OAuthToken, HotelIDList and bodies that arrive compressed: let
-// [http.Transport] decompress them.
+// The judge sees only the answers to your calls, and only bodies that are read to their end and have at most 16 MiB. It forgets
+// what is older than Options.MemoryAge. It does not judge OAuthToken and HotelIDList. It does not judge bodies that are still
+// compressed: let [http.Transport] decompress them.
 //
-// A Finding names a rule, a place and a JSON type. It has no value of an answer, and so no secret, no name and no price.
+// A Finding names a rule, a path and a JSON type. It contains no value of an answer, so it has no secret, no name and no price.
 package judge
 
 import (
@@ -39,10 +39,11 @@ import (
 type Options struct {
 	// OnFinding, if set, is called for each finding, one at a time.
 	OnFinding func(Finding)
-	// Sample is the share of sessions that are judged. The default is 1, all. Ticket, OAuthToken, Book, Cancel, QueryOrders
+	// Sample is the share of sessions that are judged. The default is 1, which means all. Ticket, Book, Cancel, QueryOrders
 	// and OrderVoucher are always judged.
 	Sample float64
-	// MaxQueued is how many bytes may wait to be judged. The default is 32 MiB. What is above is dropped and counted.
+	// MaxQueued is how many bytes may wait to be judged. The default is 32 MiB. An exchange that does not fit is not judged,
+	// and Dropped counts it.
 	MaxQueued int
 	// MemoryAge is how long earlier answers are remembered. The default is 2 hours.
 	MemoryAge time.Duration
@@ -50,22 +51,22 @@ type Options struct {
 	MaxRemembered int
 }
 
-// Judge looks at exchanges. It is safe for concurrent use.
+// Judge judges exchanges. It is safe for concurrent use.
 type Judge struct {
 	opts   Options
 	inline bool
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards queue to idle
 	queue   []Exchange
 	queued  int // bytes
 	dropped int
 	working bool
 	idle    *sync.Cond
 
-	looking sync.Mutex // of what follows
+	looking sync.Mutex // guards memory, asked and told
 	memory  *memory
-	asked   document
-	told    document
+	asked   document // the body of the request
+	told    document // the body of the answer or event
 }
 
 // New returns a Judge. opts may be nil.
@@ -81,24 +82,24 @@ func New(opts *Options) *Judge {
 	return j
 }
 
-// Finding is what an answer has against it.
+// Finding is a place where an exchange does not keep a rule.
 type Finding struct {
 	Rule
 	// Operation is "" for an event.
 	Operation types.Operation `json:"operation,omitempty"`
 	Time      time.Time       `json:"time"`
-	// Path is the first place, such as data.list[3].rating.
+	// Path is the first wrong place, such as data.list[3].rating.
 	Path string `json:"path"`
-	// Want is what was expected there, and Type the JSON type of what came.
+	// Want is what was expected at Path. Type is the JSON type of the value that came instead.
 	Want string `json:"want"`
 	Type string `json:"type"`
-	// More counts further places of the answer.
+	// More is the number of further wrong places in the answer.
 	More int `json:"more,omitempty"`
 }
 
 // Exchange is a request and its answer. For a webhook, only the request and Event are set.
 type Exchange struct {
-	Time        time.Time // when the answer had arrived
+	Time        time.Time // when the whole answer had arrived
 	URL         string
 	Request     http.Header
 	RequestBody []byte
@@ -108,10 +109,10 @@ type Exchange struct {
 	Event       bool
 }
 
-// Judgement is what came out of an exchange.
+// Judgement is the result of judging an exchange.
 type Judgement struct {
 	Findings []Finding
-	// Tried are the names of the rules that the exchange said something about.
+	// Tried has the names of the rules that applied to the exchange.
 	Tried map[string]bool
 }
 
@@ -121,7 +122,7 @@ type exam struct {
 	*Judge
 	Judgement
 	op       types.Operation
-	formRule string // the rule of the form
+	formRule string // the rule about the form of this answer
 	asked    value
 	session  string
 	wanted   map[*sameness][]string
@@ -129,16 +130,16 @@ type exam struct {
 	queried  uint64
 	prices   []priced       // the offers of a hotel
 	places   map[string]int // findings by rule and path without indexes
-	recent   [64]string     // rules that were tried lately
+	recent   [64]string     // a cache of rules that are in Tried
 }
 
-// priced are the prices of an offer: for all rooms, and the lowest and the highest that it can be said to have.
+// priced has the net price of an offer for all rooms, and the lowest and the highest amount that may count as its price.
 type priced struct {
 	net             money
 	lowest, highest float64
 }
 
-// is notes whether a rule holds for a value. The rule "" is formRule.
+// is adds a finding unless ok is true, and returns ok. The rule "" means formRule.
 func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	if rule == "" {
 		rule = x.formRule
@@ -149,7 +150,7 @@ func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	return ok
 }
 
-// has notes whether a rule holds for a header or for the answer as a whole.
+// has is like is, but for a header or for the whole answer.
 func (x *exam) has(rule string, ok bool, what, want string) {
 	if x.tries(rule); !ok {
 		x.found(rule, func(bool) string { return what }, "string", want)
@@ -179,7 +180,7 @@ func (x *exam) found(rule string, at func(indexes bool) string, kind, want strin
 
 func path(url string) string { before, _, _ := strings.Cut(url, "?"); return before }
 
-// Look judges an exchange at once.
+// Look judges an exchange immediately.
 func (j *Judge) Look(ex Exchange) Judgement {
 	j.looking.Lock()
 	defer j.looking.Unlock()
@@ -200,11 +201,11 @@ func (j *Judge) Look(ex Exchange) Judgement {
 		x.asked = j.asked.root()
 		x.answer()
 	}
-	j.asked.text, j.told.text = nil, nil // they are the caller's
+	j.asked.text, j.told.text = nil, nil // the bodies belong to the caller
 	return x.Judgement
 }
 
-// form notes what is wrong with the form of the answer, and judges the relations.
+// form adds the findings about the form of the answer, and about relations between its values.
 func (x *exam) form() {
 	x.tries(x.formRule)
 	x.tries("value/plausible")
@@ -224,7 +225,7 @@ func (x *exam) form() {
 	}
 }
 
-// search is what a search asks for.
+// search returns the stay and the rooms of the request.
 func (x *exam) search() *search {
 	if x.searched == nil {
 		x.searched = &search{checkIn: x.asked.get("checkIn").str(), checkOut: x.asked.get("checkOut").str(), equal: true}
@@ -259,7 +260,7 @@ func (x *exam) answer() {
 		x.is("envelope/failure", data.kind() <= null || data.len() == 0 && data.kind() != number, data, "no data")
 		x.failure(code)
 		x.has("ticket/kept", known == nil || x.op == "Ticket" || x.Status != http.StatusUnauthorized ||
-			x.Time.Sub(known.from) > known.ttl-2*time.Second, "HTTP status", "a success: the ticket has not ended")
+			x.Time.Sub(known.from) > known.ttl-2*time.Second, "HTTP status", "a success, because the ticket has not expired")
 		return
 	}
 	media, _, _ := strings.Cut(x.Header.Get("Content-Type"), ";")
@@ -268,9 +269,9 @@ func (x *exam) answer() {
 	x.is("envelope/success", msg.kind() == text, msg, "a msg")
 	x.has("envelope/success", x.Status == http.StatusOK, "HTTP status", "200")
 	x.is("envelope/success", data.kind() == object, data, "an object")
-	x.has("auth/anonymous", token != "" || x.op == "Ticket", "HTTP status", "a refusal: there is no token")
+	x.has("auth/anonymous", token != "" || x.op == "Ticket", "HTTP status", "a refusal, because there is no token")
 	x.has("ticket/ended", known == nil || x.op == "Ticket" || x.Time.Sub(known.from) < known.ttl+time.Minute, "HTTP status",
-		"a refusal: the ticket has ended")
+		"a refusal, because the ticket has expired")
 	x.session = x.Request.Get("Session-Id")
 	if x.op == "HotelList" {
 		x.has("headers/session-id", x.Header.Get("Session-Id") != "", "Session-Id", "a session")
@@ -281,7 +282,7 @@ func (x *exam) answer() {
 	}
 }
 
-// failure judges codes and statuses.
+// failure judges the code and the HTTP status of a failure.
 func (x *exam) failure(code int) {
 	x.has("errors/codes", code != 100_001_112 && (code != types.CodeRateChanged || x.op != "CheckAvail"), "code", "another code")
 	orders := x.op == "OrderVoucher" || x.op == "Cancel"
@@ -298,7 +299,7 @@ func (x *exam) failure(code int) {
 	}
 }
 
-// limits judges the headers.
+// limits judges the headers of an answer.
 func (x *exam) limits(success bool, code int) {
 	after, tooMany := x.Header.Get("Retry-After"), x.Status == http.StatusTooManyRequests
 	if tooMany || code == types.CodeRateLimited {
@@ -317,12 +318,12 @@ func (x *exam) limits(success bool, code int) {
 		rule, name, want string
 		ok               bool
 	}{
-		{"headers/request-id", "Request-Id", "one", x.Header.Get("Request-Id") != ""},
-		{"headers/trace-id", "Trace-Id", "one", x.Header.Get("Trace-Id") != ""},
-		{"headers/server-cost", "Server-Cost-Milliseconds", "a number from 0 on",
+		{"headers/request-id", "Request-Id", "a Request-Id", x.Header.Get("Request-Id") != ""},
+		{"headers/trace-id", "Trace-Id", "a Trace-Id", x.Header.Get("Trace-Id") != ""},
+		{"headers/server-cost", "Server-Cost-Milliseconds", "a number of 0 or more",
 			count("Server-Cost-Milliseconds", func(n int) bool { return n >= 0 })},
 		{"limits/limit", "X-RateLimit-Limit", "the documented limit", count("X-RateLimit-Limit", func(n int) bool { return n == limit })},
-		{"limits/remaining", "X-RateLimit-Remaining", "from 0 to below the limit",
+		{"limits/remaining", "X-RateLimit-Remaining", "at least 0, and below the limit",
 			count("X-RateLimit-Remaining", func(n int) bool { return n >= 0 && n < limit })},
 		{"limits/reset", "X-RateLimit-Reset", "1", count("X-RateLimit-Reset", func(n int) bool { return n == 1 })},
 	} {

@@ -58,11 +58,11 @@ func TestQueueIsBounded(t *testing.T) {
 	call(t, j, queryOrders, "", page, whole)
 	assert.Zero(t, j.Dropped())
 	call(t, j, queryOrders, "", "", whole)
-	assert.Equal(t, 1, j.Dropped(), "one byte is too many")
+	assert.Equal(t, 1, j.Dropped(), "the queue is full")
 	call(t, j, queryOrders, "", page, 59)
 	assert.Equal(t, 2, j.Dropped(), "the answer was not read to its end")
 	call(t, j, "/else", "", page, whole)
-	assert.Equal(t, 2, j.Dropped(), "it is not an operation")
+	assert.Equal(t, 2, j.Dropped(), "the path is not an operation")
 	close(hold)
 	j.Wait()
 	assert.Len(t, judged, 1)
@@ -84,7 +84,7 @@ func TestAnswersAbove16MiBAreDropped(t *testing.T) {
 	assert.NotZero(t, n)
 }
 
-func TestSessionsAreSampledAsAWhole(t *testing.T) {
+func TestEitherAllOrNoCallsOfASessionAreJudged(t *testing.T) {
 	judged := map[string]int{}
 	j := judge.New(&judge.Options{Sample: 0.5, OnFinding: func(f judge.Finding) {
 		if f.Name == "envelope/failure" && f.Path == "code" {
@@ -98,14 +98,14 @@ func TestSessionsAreSampledAsAWhole(t *testing.T) {
 	}
 	j.Wait()
 	assert.InDelta(t, 200, judged["HotelRates"], 80)
-	assert.Zero(t, judged["HotelRates"]%2, "of each session all or none")
+	assert.Zero(t, judged["HotelRates"]%2, "both calls of a session are judged, or none")
 	for _, always := range []string{"Book", "Ticket", "Cancel", "QueryOrders", "OrderVoucher"} {
 		assert.Equal(t, 400, judged[always], always)
 	}
 }
 
-// The judge remembers a ticket for MemoryAge, unless more than MaxRemembered newer things replace it.
-func TestMemoryIsBounded(t *testing.T) {
+// The judge remembers a ticket for MemoryAge, unless MaxRemembered newer values replace it.
+func TestMemoryForgetsOldAndSurplusValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := judge.New(&judge.Options{MemoryAge: time.Hour, MaxRemembered: 8})
 		ticket := func(n int) {
@@ -141,7 +141,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		for n := range 4 {
 			ticket(5 + n)
 		}
-		assert.False(t, known(), "eight are newer")
+		assert.False(t, known(), "eight newer values are stored")
 	})
 }
 
@@ -153,11 +153,11 @@ func TestEventIsJudgedWhenItsHandlerHasReadIt(t *testing.T) {
 		read  int64
 		found string
 	}{
-		"an event":              {event, whole, ""},
-		"a time in seconds":     {strings.Replace(event, "000}", "}", 1), whole, ""},
-		"no time, another kind": {`{"customerReferenceNo":"r","event":"paid"}`, whole, "webhook/form value/event"},
-		"not JSON":              {`{"event":7`, whole, ""},
-		"not read to its end":   {`{"customerReferenceNo":"r","event":"paid"}`, 9, "dropped"},
+		"a valid event":                         {event, whole, ""},
+		"a time in seconds":                     {strings.Replace(event, "000}", "}", 1), whole, ""},
+		"no eventTime and an undocumented kind": {`{"customerReferenceNo":"r","event":"paid"}`, whole, "webhook/form value/event"},
+		"not JSON":                              {`{"event":7`, whole, ""},
+		"not read to its end":                   {`{"customerReferenceNo":"r","event":"paid"}`, 9, "dropped"},
 	} {
 		found := []string{}
 		j := judge.New(&judge.Options{OnFinding: func(f judge.Finding) { found = append(found, f.Name) }})
@@ -211,7 +211,7 @@ func FuzzLook(f *testing.F) {
 	})
 }
 
-// recorder is a T that records the failures.
+// recorder is a testing.T that records failures.
 type recorder struct{ failed []string }
 
 func (*recorder) Helper() {}
@@ -219,7 +219,7 @@ func (r *recorder) Errorf(format string, a ...any) {
 	r.failed = append(r.failed, fmt.Sprintf(format, a...))
 }
 
-func TestTestFailsForViolationsAlone(t *testing.T) {
+func TestTestFailsOnlyForViolations(t *testing.T) {
 	failing := &recorder{}
 	j := judge.Test(failing)
 	call(t, j, "/api/trade/cancel", "", `{"code":100000400,"msg":"no"}`, whole)

@@ -1,4 +1,4 @@
-// What earlier exchanges have said: as long as the memory's age, and as much as its limit.
+// The memory of earlier exchanges, limited in age and in size.
 
 package judge
 
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// memory keeps two generations. When the younger one is full or old, the older one is forgotten.
+// memory keeps two maps. When the young map is full or old, it becomes the old map, and the old map is forgotten.
 type memory struct {
 	age        time.Duration
 	limit      int
@@ -20,12 +20,12 @@ func newMemory(age time.Duration, limit int) *memory {
 	return &memory{age: age, limit: limit, seed: maphash.MakeSeed(), young: map[uint64]any{}, began: time.Now()}
 }
 
-// key is the hash of a few texts, so that the memory has no text that may identify somebody.
+// key returns a hash of texts. The memory keeps hashes, because the texts may identify a person.
 func (m *memory) key(parts ...string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(m.seed)
 	for _, part := range parts {
-		_, _ = h.WriteString(part) // has no error
+		_, _ = h.WriteString(part) // never fails
 		_ = h.WriteByte(0)
 	}
 	return h.Sum64()
@@ -46,10 +46,10 @@ func (m *memory) get(key uint64) any {
 	return m.old[key]
 }
 
-// turn forgets the older generation.
+// turn forgets the old map.
 func (m *memory) turn() { m.young, m.old, m.began = map[uint64]any{}, m.young, time.Now() }
 
-// ages forgets what is too old.
+// ages forgets values that are older than the age of the memory.
 func (m *memory) ages() {
 	if now := time.Now(); now.Sub(m.began) > m.age/2 {
 		if now.Sub(m.began) > m.age {
@@ -59,7 +59,7 @@ func (m *memory) ages() {
 	}
 }
 
-// recall returns what is remembered, or nil.
+// recall returns the remembered value, or nil.
 func recall[T any](m *memory, parts ...string) *T {
 	v, _ := m.get(m.key(parts...)).(*T)
 	return v
@@ -72,11 +72,11 @@ type (
 		from time.Time
 		ttl  time.Duration
 	}
-	// search is what offers were asked for.
+	// search is the stay and the rooms that a request asked for.
 	search struct {
 		checkIn, checkOut string
 		rooms             int
-		equal             bool // the rooms
+		equal             bool // all rooms have the same guests
 	}
 	// offer is an offer of a session, as the last answer described it.
 	offer struct {
@@ -93,14 +93,14 @@ type (
 	order struct {
 		customer, platform, supplier string
 		checkIn, checkOut, bookedAt  string
-		price, fee                   money // fee is that of the cancellation
+		price, fee                   money // fee is the cancellation fee
 		digest                       string
 		read                         bool // by QueryOrders
 		cancelled                    time.Time
 		holder                       uint64         // a hash
-		guests                       map[uint64]int // hashes, and the rooms
-		passports                    []string       // of each number one character more than an order may show
-		rooms, version               int            // version is that of its voucher
+		guests                       map[uint64]int // the hash of each name, and the room of the guest
+		passports                    []string       // the last five characters of each number; an order may show only four
+		rooms, version               int            // version is the version of the voucher
 	}
 	link struct{ digest string }
 )
@@ -113,7 +113,7 @@ type money struct {
 
 func (m money) known() bool { return m.currency != "" }
 
-// money is unknown unless the value has both an amount and a currency.
+// money returns the value as money, or the zero value if it has no amount or no currency.
 func (v value) money() money {
 	amount, ok := v.get("amount").number()
 	currency := v.get("currency").raw()

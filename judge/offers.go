@@ -1,4 +1,4 @@
-// What the offers of an answer have to do with its request, and with earlier answers.
+// Rules that compare the offers of an answer with its request and with earlier answers.
 
 package judge
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// tax doubts a total that is not the sum of its items.
+// tax requires that the total of taxes is the sum of its items.
 func tax(x *exam, o value) {
 	total, items := o.get("total").money(), o.get("items")
 	sum, n, known := 0.0, 0, total.known()
@@ -49,7 +49,7 @@ func (x *exam) offer(o value, asked *search) *offer {
 		x.total(one.get("grossRate", "amount"), b, gross, asked)
 		p.lowest = min(p.lowest, a.amount)
 	}
-	x.is("value/gross", gross.known() || !all.get("respectGrossRate").yes(), all, "the grossRate that is to be honoured")
+	x.is("value/gross", gross.known() || !all.get("respectGrossRate").yes(), all, "a grossRate, because respectGrossRate is true")
 	x.is("value/gross", !gross.known() || gross.currency != net.currency || gross.amount >= net.amount, all.get("grossRate"),
 		"at least netRate")
 	p.highest += o.get("tax", "total").money().amount * float64(max(asked.rooms, 1))
@@ -59,20 +59,20 @@ func (x *exam) offer(o value, asked *search) *offer {
 	return now
 }
 
-// total judges the price of all rooms.
+// total requires that the price of all equal rooms is the price of one room times their number.
 func (x *exam) total(written value, one, all money, asked *search) {
 	if !one.known() || !all.known() || !asked.equal || asked.rooms == 0 {
 		return
 	}
 	rounded := 1e-6
-	if asked.rooms > 1 { // a rate that is a rounded part of the total
+	if asked.rooms > 1 { // the rate of one room may be rounded
 		_, decimals, _ := strings.Cut(written.str(), ".")
 		rounded += float64(asked.rooms) * math.Pow10(-min(len(decimals), 2)) // cents may be written with more digits
 	}
-	x.is("offer/total", near(one.amount*float64(asked.rooms), all.amount, rounded), written, "the rate of a room for each room is the total")
+	x.is("offer/total", near(one.amount*float64(asked.rooms), all.amount, rounded), written, "the total divided by the number of rooms")
 }
 
-// terms judges what the cancellation of an offer costs.
+// terms judges the cancellation terms of an offer.
 func (x *exam) terms(o value, now *offer, highest float64) {
 	fees, free := o.get("cancelFees"), value{}
 	for step := range fees.all() {
@@ -88,11 +88,11 @@ func (x *exam) terms(o value, now *offer, highest float64) {
 	if !fees.first().there() || !full && now.mode != types.RefundableNo[0] {
 		return
 	}
-	x.is("value/terms", full == (free.document != nil), fees, "a free step if refundableMode is full, and none if it is no")
+	x.is("value/terms", full == (free.document != nil), fees, "a step free of charge if refundableMode is full, and no such step if it is no")
 	if until := o.get("refundableUntil"); full && until.there() && (x.op == "CheckAvail" || !bytes.Equal(until.raw(), free.raw())) {
 		end, err := time.Parse(time.RFC3339, until.str())
 		x.is("value/terms", err != nil || end.After(x.Time) && (!free.there() || sameTime(free.str(), until.str())), until,
-			"the end of the last free step, which is to come")
+			"the end of the last step free of charge, in the future")
 	}
 }
 
@@ -105,7 +105,7 @@ func sameTime(a, b string) bool {
 func checkAvail(x *exam, o value) {
 	is, id := o.get("roomRatePkg"), x.asked.get("ratePkgId").str()
 	status := x.memory.key("status with a package", o.get("status").str())
-	if x.is("value/package", is.there() || x.memory.get(status) == nil, is, "a package, as before with this status"); !is.there() {
+	if x.is("value/package", is.there() || x.memory.get(status) == nil, is, "a roomRatePkg, as before with this status"); !is.there() {
 		return
 	}
 	x.memory.put(status, true)
@@ -125,18 +125,18 @@ func checkAvail(x *exam, o value) {
 	now := x.offer(is, was.search)
 	now.hotel = was.hotel
 	remarked := strings.Contains(string(o.raw()), `"statusRemark"`)
-	checked := recall[offer](x.memory, "checked", now.price.currency, x.session, id) // its remark came with that
+	checked := recall[offer](x.memory, "checked", now.price.currency, x.session, id) // an earlier answer may have had the remark
 	told := remarked || checked != nil && now.price == checked.price
 	x.is("check/same", told || now.price.currency != was.price.currency || now.price == was.price, is.get("totalRate", "netRate", "amount"),
 		"the price of the offer, or a statusRemark")
-	x.is("value/terms", told || now.mode == was.mode, is.get("refundableMode"), "that of the offer, or a statusRemark")
+	x.is("value/terms", told || now.mode == was.mode, is.get("refundableMode"), "the refundableMode of the offer, or a statusRemark")
 	for _, id := range []string{id, is.get("ratePkgId").str()} {
 		x.memory.put(x.memory.key("offer", x.session, id), now)
 		x.memory.put(x.memory.key("checked", now.price.currency, x.session, id), now)
 	}
 }
 
-// offered is the offer of a request, or nil if it is not known.
+// offered returns the remembered offer that the request names, or nil.
 func (x *exam) offered() *offer {
 	return recall[offer](x.memory, "offer", x.session, x.asked.get("ratePkgId").str())
 }

@@ -1,4 +1,4 @@
-// What an answer has to do with its request, and with earlier answers: orders, vouchers, cancellations and events.
+// Rules that compare orders, vouchers, cancellations and events with their request and with earlier answers.
 
 package judge
 
@@ -24,10 +24,10 @@ func (x *exam) parts(o value, now, was *order) {
 	rooms, count := o.get("rooms"), o.get("roomCount")
 	n, counted := count.int()
 	if shown := rooms.len(); shown > 0 {
-		x.is("order/rooms", !counted || n == shown, count, "one for each of rooms")
+		x.is("order/rooms", !counted || n == shown, count, "the number of rooms")
 		n = shown
 	}
-	x.is("order/rooms", n == 0 || was.rooms == 0 || n == was.rooms, count, "the rooms of the search")
+	x.is("order/rooms", n == 0 || was.rooms == 0 || n == was.rooms, count, "the number of rooms of the search")
 	shown := 0
 	for room := range rooms.all() {
 		x.is("order/room-dates", room.get("checkIn").str() == now.checkIn && room.get("checkOut").str() == now.checkOut, room,
@@ -45,7 +45,7 @@ func (x *exam) parts(o value, now, was *order) {
 		paid := refund.amount + was.fee.amount
 		ok := near(paid, price.amount, 0.02) || near(paid, gross, 0.02) || !was.fee.known() || was.fee.currency != refund.currency
 		x.is("value/refund", refund.currency != price.currency || ok && refund.amount <= max(price.amount, gross)+0.02, o.get("refundedPrice"),
-			"the price without serviceFee")
+			"the price minus serviceFee")
 	}
 	x.near(o.get("cancelTime"), was.cancelled)
 	cancelled, err := time.Parse(time.RFC3339, o.get("cancelTime").str())
@@ -53,13 +53,13 @@ func (x *exam) parts(o value, now, was *order) {
 	x.is("value/time", err != nil || failed != nil || !cancelled.Before(created), o.get("cancelTime"), "a time after bookingTime")
 }
 
-// near reports a time that is far from the time of the request that caused it.
+// near requires that a time is near the time of the request that caused it.
 func (x *exam) near(v value, caused time.Time) {
 	at, err := time.Parse(time.RFC3339, v.str())
-	x.is("value/time", err != nil || caused.IsZero() || at.Sub(caused).Abs() < clockSkew, v, "the time of the request")
+	x.is("value/time", err != nil || caused.IsZero() || at.Sub(caused).Abs() < clockSkew, v, "about the time of the request")
 }
 
-// guests judges the guests of a room, and returns how many have names.
+// guests judges the guests of a room, and returns the number of guests with both names.
 func (x *exam) guests(guests value, was *order) (shown int) {
 	room := 0
 	for g := range guests.all() {
@@ -76,7 +76,7 @@ func (x *exam) guests(guests value, was *order) (shown int) {
 	}
 	for _, passport := range was.passports {
 		x.is("book/passport-shown", x.op == "Book" || len(passport) <= 4 || !strings.Contains(string(guests.raw()), passport), guests,
-			"four characters of a passport number at most")
+			"at most four characters of a passport number")
 	}
 	return shown
 }
@@ -115,7 +115,7 @@ func (x *exam) keeps(o *order) {
 	x.memory.put(x.memory.key("reference", o.customer), o)
 }
 
-// again judges a Book of a reference that has an order already.
+// again judges the answer to a Book whose reference already has an order. It reports whether an earlier order is known.
 func (x *exam) again(o value, now *order, open bool) bool {
 	first := recall[order](x.memory, "reference", now.customer)
 	if first != nil && x.is("book/again", first.platform == now.platform, o.get("platformReferenceNo"), "the order of the reference") {
@@ -124,7 +124,7 @@ func (x *exam) again(o value, now *order, open bool) bool {
 	return first != nil
 }
 
-// booked compares a new order with its request, and notes its values for the comparison with later answers.
+// booked compares a new order with its request, and stores the values that later answers are compared with.
 func (x *exam) booked(o value, now *order, open bool) {
 	at, err := time.Parse(time.RFC3339, now.bookedAt)
 	x.is("book/status", open || err != nil || x.Time.Sub(at).Abs() > time.Minute, o.get("status"), "0 or 1, because the order is new")
@@ -132,7 +132,8 @@ func (x *exam) booked(o value, now *order, open bool) {
 	if offered := x.offered(); offered != nil {
 		now.rooms = offered.rooms
 		x.property("book/stay", offered.hotel, o.get("hotel", "hotelId"))
-		x.is("value/price", now.price.currency != offered.price.currency || now.price == offered.price, o.get("netRate"), "that of the offer")
+		x.is("value/price", now.price.currency != offered.price.currency || now.price == offered.price, o.get("netRate"),
+			"the price of the offer")
 	}
 	now.holder, now.guests = x.named(x.asked.get("holder")), map[uint64]int{}
 	for guest := range x.asked.get("guests").all() {
@@ -147,18 +148,18 @@ func (x *exam) booked(o value, now *order, open bool) {
 func (x *exam) read(o value, now, was *order, open bool) {
 	x.is("book/read", now.customer == "" || now.customer == was.customer, o.get("customerReferenceNo"), "the reference of its Book")
 	x.is("order/created", now.bookedAt == "" || was.bookedAt == "" || sameTime(now.bookedAt, was.bookedAt), o.get("bookingTime"),
-		"what it was before")
+		"the same value as before")
 	rule := "book/read"
 	if !open {
 		rule = "value/amended"
 	}
-	x.is(rule, now.checkIn == was.checkIn || now.checkIn == "", o.get("checkIn"), "what it was before")
-	x.is(rule, now.checkOut == was.checkOut || now.checkOut == "", o.get("checkOut"), "what it was before")
+	x.is(rule, now.checkIn == was.checkIn || now.checkIn == "", o.get("checkIn"), "the same value as before")
+	x.is(rule, now.checkOut == was.checkOut || now.checkOut == "", o.get("checkOut"), "the same value as before")
 	x.is(rule, !now.price.known() || now.price.currency != was.price.currency || now.price == was.price, o.get("netRate"),
-		"what it was before")
+		"the same value as before")
 }
 
-// named is a hash of a name, whatever its case.
+// named returns a hash of a person's name in lower case.
 func (x *exam) named(o value) uint64 {
 	fold := func(name string) string { return strings.ToLower(strings.TrimSpace(o.get(name).str())) }
 	return x.memory.key(fold("firstName"), fold("lastName"))
@@ -172,14 +173,14 @@ func queryOrders(x *exam, answer value) {
 	orders, came := answer.get("orders"), map[string]bool{}
 	for o := range orders.all() {
 		platform := o.get("platformReferenceNo").str()
-		x.is("value/orders", platform == "" || !came[platform], o, "each order once")
+		x.is("value/orders", platform == "" || !came[platform], o, "no order twice")
 		came[platform] = true
 		for window, member := range windows {
 			x.within(o.get(member), x.asked.get(window))
 		}
 	}
 	if x.asked.len() > 1 {
-		return // how filters combine is open
+		return // how filters combine is undocumented
 	}
 	for _, reference := range x.source("asked.customerReferenceNos") {
 		was := recall[order](x.memory, "reference", reference)
@@ -187,7 +188,7 @@ func queryOrders(x *exam, answer value) {
 	}
 }
 
-// within reports a time that is more than a day outside of a window. The API document leaves the form of these times open.
+// within requires that a time is in a window, give or take a day, because the form of these times is undocumented.
 func (x *exam) within(v, window value) {
 	day := func(v value) time.Time { // An unreadable day is the zero time, and is not checked.
 		day, _ := time.Parse(time.DateOnly, v.str()[:min(len(v.str()), len(time.DateOnly))])
@@ -202,19 +203,19 @@ func (x *exam) within(v, window value) {
 
 func voucher(x *exam, o value) {
 	v, generated := o.get("voucher"), o.get("status").str() == string(types.VoucherGenerated)
-	x.is("voucher/generated", generated || !v.there(), v, "none unless the status is GENERATED")
-	x.is("value/voucher", v.there() || !generated, v, "the document of a GENERATED voucher")
+	x.is("voucher/generated", generated || !v.there(), v, "no voucher, because the status is not GENERATED")
+	x.is("value/voucher", v.there() || !generated, v, "a voucher, because the status is GENERATED")
 	asked := x.asked.get("includeDocument").yes()
-	x.is("voucher/content-unasked", asked || !v.get("content").there(), v.get("content"), "none without includeDocument")
-	x.is("voucher/inline", !asked || !v.there() || v.get("content").there(), v.get("content"), "the document, because of includeDocument")
+	x.is("voucher/content-unasked", asked || !v.get("content").there(), v.get("content"), "no content without includeDocument")
+	x.is("voucher/inline", !asked || !v.there() || v.get("content").there(), v.get("content"), "content, because of includeDocument")
 	if of := recall[order](x.memory, "order", o.get("platformReferenceNo").str()); of != nil && v.there() {
-		x.is("voucher/signed", v.get("signature").there(), v.get("signature"), "one, because the order is new")
+		x.is("voucher/signed", v.get("signature").there(), v.get("signature"), "a signature, because the order is new")
 		now := *of
 		now.version, _ = v.get("version").int()
 		now.digest = v.get("signature", "digest").str()
 		x.is("voucher/version", now.version >= of.version, v.get("version"), "no earlier version")
 		x.is("value/version", now.version != of.version || now.digest == of.digest || of.digest == "", v.get("signature", "digest"),
-			"that of the version before")
+			"the digest that this version had before")
 		x.keeps(&now)
 	}
 }
@@ -223,10 +224,10 @@ func aVoucher(x *exam, v value) {
 	digest, content := v.get("signature", "digest").str(), v.get("content")
 	document, err := base64.StdEncoding.DecodeString(content.get("base64").str())
 	if content.there() && err == nil {
-		x.is("voucher/inline", digest == "" || hexed(document) == digest, content.get("base64"), "the document of the digest")
+		x.is("voucher/inline", digest == "" || hexed(document) == digest, content.get("base64"), "a document that matches the digest")
 		for _, size := range []value{v.get("byteSize"), content.get("byteSize")} {
 			n, _ := size.int()
-			x.is("value/size", n == len(document), size, "the size of the document")
+			x.is("value/size", n == len(document), size, "the size of the document in bytes")
 		}
 	}
 	if digest != "" {
@@ -246,9 +247,9 @@ func cancel(x *exam, o value) {
 		return
 	}
 	fee := o.get("serviceFee").money()
-	x.is("cancel/foreign", of.supplier == supplier, o, "a refusal, because supplierReferenceNo is not the order's")
+	x.is("cancel/foreign", of.supplier == supplier, o, "a refusal, because supplierReferenceNo belongs to another order")
 	x.is("value/fee", !fee.known() || fee.currency != of.price.currency || fee.amount <= of.price.amount, o.get("serviceFee"),
-		"no more than the order's price")
+		"at most the price of the order")
 	if now := *of; of.cancelled.IsZero() {
 		now.cancelled, now.fee = x.Time, fee
 		x.keeps(&now)
@@ -257,7 +258,7 @@ func cancel(x *exam, o value) {
 
 func event(x *exam, o value) {
 	if ms, ok := o.get("eventTime").int(); ok {
-		x.is("webhook/form", x.Time.Sub(time.UnixMilli(int64(ms))).Abs() < 24*time.Hour, o.get("eventTime"), "now, in milliseconds")
+		x.is("webhook/form", x.Time.Sub(time.UnixMilli(int64(ms))).Abs() < 24*time.Hour, o.get("eventTime"), "the current time in milliseconds")
 	}
 	x.is("value/event", o.get("eventTime").there(), o.get("eventTime"), "the time of the event")
 	if id := x.Request.Get("X-Platform-Event-Id"); id != "" {

@@ -27,20 +27,20 @@ func (k kind) String() string {
 	return [...]string{"nothing", "null", "boolean", "number", "string", "array", "object"}[k]
 }
 
-// node is a value in a text. What is below it follows it, up to next.
+// node is a value in a text. The nodes after it, up to next, are its members or elements and their values.
 type node struct {
-	key, from, to, next int32 // key is where the name of a member begins
+	key, from, to, next int32 // key is the index in the text at which the name of a member begins
 	in                  int32 // the list or object that has it
 	kind                kind
 }
 
-// document is a JSON text that was read.
+// document is a JSON text, and its values as nodes.
 type document struct {
 	text       []byte
 	nodes      []node
 	mismatches []mismatch
 	met        []met
-	last       string // the currency that was read last
+	last       string // the last currency, so that equal currencies share one string
 	fine       [2]fine
 }
 
@@ -50,14 +50,14 @@ type fine struct {
 	text string
 }
 
-// mismatch is a value that does not have the documented form, or that lacks a member.
+// mismatch is a value that does not have the documented form, or an object without a member that it should have.
 type mismatch struct {
 	at          int32
 	rule        string // "": the rule about the form of the answer
 	lacks, want string
 }
 
-// met is a value that relations are about. What is below it comes before it.
+// met is a value with rules about its relation to other values. Values inside it come before it in document.met.
 type met struct {
 	at int32
 	*field
@@ -67,13 +67,13 @@ type met struct {
 type value struct {
 	*document
 	at    int32
-	lacks string // the member that is absent
+	lacks string // the name of an absent member of the node; then the value is absent
 }
 
-// deepest is how deep values may be nested.
+// deepest is how many levels deep values may be nested.
 const deepest = 100
 
-// read reads a text of the form f, and reports whether it is JSON. The memory of an earlier text is used again.
+// read reads a text of the form f, and reports whether it is JSON. It reuses the memory of the text read before.
 func (d *document) read(body []byte, f *field) bool {
 	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
 	end := d.value(d.space(0), 0, 0, f, 0)
@@ -83,7 +83,7 @@ func (d *document) read(body []byte, f *field) bool {
 	return len(d.nodes) > 0
 }
 
-// root is the whole text.
+// root returns the value of the whole text.
 func (d *document) root() value {
 	if len(d.nodes) == 0 {
 		return value{}
@@ -91,7 +91,7 @@ func (d *document) root() value {
 	return value{d, 0, ""}
 }
 
-// byteAt is the byte at i, or 0.
+// byteAt returns the byte at i, or 0 after the end of the text.
 func (d *document) byteAt(i int) byte {
 	if i < len(d.text) {
 		return d.text[i]
@@ -106,7 +106,7 @@ func (d *document) space(i int) int {
 	return i
 }
 
-// value reads the value at i, which is a member f. It returns where the value ends, or -1 if it is malformed.
+// value reads the value at i, whose type is f. It returns the index of its end, or -1 if the value is malformed.
 func (d *document) value(i, key int, in int32, f *field, depth int) int {
 	at, k, end, before := len(d.nodes), absent, -1, len(d.mismatches)
 	d.nodes = append(d.nodes, node{key: int32(key), from: int32(i), in: in}) // bodies are below 2 GB
@@ -177,7 +177,7 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 		}
 		var member *field
 		end := -1
-		if s != nil { // members come in their order most of the time
+		if s != nil { // members usually come in the documented order, so each search begins after the last found member
 			for range s.fields {
 				this := s.fields[next]
 				if next++; next == len(s.fields) {
@@ -220,7 +220,7 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 	return i + 1
 }
 
-// missing judges which members an object has.
+// missing adds a mismatch for each member that the object should have, but does not have.
 func (d *document) missing(at int32, f *field, seen uint64) {
 	for lacking := f.shape.expected &^ seen; lacking != 0; lacking &= lacking - 1 {
 		if member := f.shape.fields[bits.TrailingZeros64(lacking)]; !member.required {
@@ -229,7 +229,7 @@ func (d *document) missing(at int32, f *field, seen uint64) {
 			d.mismatches = append(d.mismatches, mismatch{at, "", member.name, member.want})
 		}
 	}
-	if seen == 0 && len(d.nodes) > int(at)+1 && d.nodes[at+1].kind > null { // null is absent
+	if seen == 0 && len(d.nodes) > int(at)+1 && d.nodes[at+1].kind > null {
 		d.mismatches = append(d.mismatches, mismatch{at, "value/members", "", "a documented member"})
 	}
 }
@@ -277,7 +277,7 @@ func (d *document) word(i int, word string) int {
 	return -1
 }
 
-// digits returns where the number at i ends.
+// digits returns the end of the number at i, or -1.
 func (d *document) digits(i int) int {
 	begin, dot := i, -1
 	for ; i < len(d.text); i++ {

@@ -1,4 +1,4 @@
-// What an answer has to do with its request, and with earlier answers: places, searches and offers.
+// Rules that compare places, searches and offers with their request and with earlier answers.
 
 package judge
 
@@ -12,13 +12,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// sameness is a member whose value is known from the request or from an earlier answer.
+// sameness is a rule that a member of an answer has the same value as its source: the request or an earlier answer.
 type sameness struct {
 	rule, ops string
-	what      string // a member of a type, and the path below it
-	source    string // asked: a member of the request, one of its elements if it is a list. header: of the request. offer: of the session
-	below     []string
-	names     []string // of ops
+	what      string // the type, its member, and the path inside the member
+	// source begins with asked (a member of the request, or an element of a list), header (of the request), told (a header of
+	// the answer) or offer (the offer that the request names).
+	source string
+	below  []string
+	names  []string // ops as a list
 }
 
 const pricesOps = "HotelList HotelRates CheckAvail"
@@ -50,7 +52,7 @@ var samenesses = []sameness{
 	{rule: "voucher/order", ops: "OrderVoucher", what: "OrderVoucher.supplierReferenceNo", source: "asked.supplierReferenceNo"},
 }
 
-// same judges a value that is known.
+// same requires that v has one of the values of the source of s.
 func (x *exam) same(s *sameness, v value) {
 	if !v.there() || !slices.Contains(s.names, string(x.op)) {
 		return
@@ -63,11 +65,11 @@ func (x *exam) same(s *sameness, v value) {
 	if wanted != nil {
 		raw := v.raw()
 		ok := len(wanted) > 0 && len(raw) == len(wanted[0])+2 && string(raw[1:len(raw)-1]) == wanted[0]
-		x.is(s.rule, ok || slices.Contains(wanted, v.str()), v, "that of "+s.source)
+		x.is(s.rule, ok || slices.Contains(wanted, v.str()), v, "the value of "+s.source)
 	}
 }
 
-// source returns the values of a source, or nil if they are not known.
+// source returns the values of a sameness.source, or nil if they are unknown.
 func (x *exam) source(name string) (wanted []string) {
 	from, name, _ := strings.Cut(name, ".")
 	switch member := x.asked.get(name); {
@@ -88,7 +90,7 @@ func (x *exam) source(name string) (wanted []string) {
 			wanted = append(wanted, element.str())
 		}
 		if x.op == "QueryOrders" && x.asked.len() > 1 {
-			return nil // how filters combine is open
+			return nil // how filters combine is undocumented
 		}
 	case member.str() != "":
 		return []string{member.str()}
@@ -96,7 +98,7 @@ func (x *exam) source(name string) (wanted []string) {
 	return wanted
 }
 
-// hooks has, by type, the functions that judge what concerns more than one member.
+// hooks maps a type to a function that judges rules about several of its members.
 var hooks = map[string]func(*exam, value){
 	"Ticket": ticket, "Destinations": destinations, "Place": aPlace, "HotelsMetadata": catalogue, "HotelStaticDetail": detail,
 	"HotelList": hotelList, "Hotel": aHotel, "Basic": basic, "Tax": tax, "Room": aRoom, "CheckAvail": checkAvail,
@@ -104,23 +106,23 @@ var hooks = map[string]func(*exam, value){
 }
 
 func ticket(x *exam, o value) {
-	x.is("ticket/jwt", o.len() == 1, o, "the ticket alone")
+	x.is("ticket/jwt", o.len() == 1, o, "no member besides ticket")
 	ttl, asked := x.asked.get("ttl").int()
 	if !asked {
 		ttl = 86_400
 	}
 	if life := claimed(o.get("ticket").str()); life > 0 {
-		x.is("ticket/ttl", (life-time.Duration(ttl)*time.Second).Abs() <= 5*time.Second, o.get("ticket"), "a life of ttl seconds")
+		x.is("ticket/ttl", (life-time.Duration(ttl)*time.Second).Abs() <= 5*time.Second, o.get("ticket"), "a JWT that is valid for ttl seconds")
 	}
 	x.memory.put(x.memory.key("life", o.get("ticket").str()), &life{x.Time, time.Duration(ttl) * time.Second})
 }
 
-// claimed is how long a JWT says that it lives, or 0.
+// claimed returns how long a JWT is valid according to its iat and exp, or 0.
 func claimed(token string) time.Duration {
 	var claims struct{ IAT, EXP float64 }
 	if parts := strings.Split(token, "."); len(parts) == 3 {
 		text, _ := base64.RawURLEncoding.DecodeString(parts[1])
-		_ = json.Unmarshal(text, &claims) // what cannot be read says nothing
+		_ = json.Unmarshal(text, &claims) // unreadable claims stay 0
 	}
 	if claims.IAT == 0 || claims.EXP == 0 {
 		return 0
@@ -142,7 +144,7 @@ func destinations(x *exam, o value) {
 	for at := range places.all() {
 		above, has := kinds[at.get("parentDestinationId").str()]
 		top := !has || above == int(types.DestinationCountry) || at.get("id").str() == at.get("parentDestinationId").str()
-		x.is("destinations/levels", top || !x.asked.get("countryCode").there(), at, "no place whose parent is in the answer, too")
+		x.is("destinations/levels", top || !x.asked.get("countryCode").there(), at, "no place whose parent is also in the answer")
 	}
 }
 
@@ -151,9 +153,9 @@ func aPlace(x *exam, o value) {
 	kind, _ := o.get("type").int()
 	if x.op == "Destinations" && !x.asked.get("countryCode").there() && x.asked.get("parentDestinationId").there() {
 		asked := x.asked.get("parentDestinationId").str()
-		x.is("destinations/children", id != asked, o.get("id"), "a child")
-		if parent.there() && recall[place](x.memory, "place", parent.str()) != nil { // ids are the codes of parents
-			x.is("destinations/children", parent.str() == asked, parent, "the parent of the request")
+		x.is("destinations/children", id != asked, o.get("id"), "a child of the requested place")
+		if parent.there() && recall[place](x.memory, "place", parent.str()) != nil { // otherwise parent may be a code instead of an id
+			x.is("destinations/children", parent.str() == asked, parent, "the parentDestinationId of the request")
 		}
 	}
 	hotels, counted := o.get("extra", "hotelCount").int()

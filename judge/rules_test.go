@@ -24,13 +24,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// spoken is an exchange with a name.
+// spoken is an exchange with a name, so that rows of changes can refer to it.
 type spoken struct {
 	name string
 	judge.Exchange
 }
 
-// tape records the exchanges of a client and a sandbox.
+// tape records exchanges with a sandbox.
 type tape struct {
 	*testing.T
 	srv            *hotelstaystest.Server
@@ -73,7 +73,8 @@ func (t *tape) member(text, name string) string {
 	return found[1]
 }
 
-// life records a booking: search, check, book, read, voucher, cancel and refusals. The order's events come last, and one comes twice.
+// life records the exchanges of a booking: search, check, book, read, voucher, cancel and refusals. The events of the order come
+// last, and the second event comes twice.
 func life(test *testing.T) []spoken {
 	var mu sync.Mutex
 	var events []spoken
@@ -137,8 +138,8 @@ func life(test *testing.T) []spoken {
 	return append(append(t.said, events...), spoken{"event again", events[1].Exchange})
 }
 
-// changed replaces something in the answer, or in the request if the name of the exchange begins with ">".
-// old is a text of the body. An old that ends in a colon is a header, the HTTP "status:" or the "clock:".
+// changed replaces old by new in the answer, or in the request if the name of the exchange begins with ">". old is a text of the
+// body, the name of a header with a colon, "status:", or "clock:", to which new is added.
 func (s spoken) changed(t *testing.T, old, new string) judge.Exchange {
 	ex, request := s.Exchange, s.name[0] == '>'
 	header, body := &ex.Header, &ex.Body
@@ -167,7 +168,7 @@ func (s spoken) changed(t *testing.T, old, new string) judge.Exchange {
 	return ex
 }
 
-// found changes an exchange of a tape, and returns the rule and the place of each finding.
+// found changes the exchange at, judges the whole tape, and returns the rule and the path of each finding.
 func found(t *testing.T, tape []spoken, at, old, new string) string {
 	j, list, changed := judge.New(nil), []string{}, false
 	for _, said := range tape {
@@ -190,8 +191,7 @@ func found(t *testing.T, tape []spoken, at, old, new string) string {
 	return strings.Join(list, ", ")
 }
 
-// Each change is reported by the rules that it breaks, and by no other rule.
-func TestChangesAreFound(t *testing.T) {
+func TestEachChangeBreaksExactlyItsRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tape := life(t)
 		require.Empty(t, found(t, tape, "", "", ""))

@@ -1,4 +1,4 @@
-// The form of answers: one line for each type of the document.
+// The documented form of answers, with one line for each type.
 
 package judge
 
@@ -15,8 +15,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// shapes are the documented types: the members of each and their types. A member with ! is required, a member with ~ is
-// expected, though the document does not require it. [] is a list, and | separates the values of an enumeration.
+// shapes lists the documented types, each with its members and their types. A member with ! is required. A member with ~ is
+// expected, although the document does not require it. [] is a list, and | separates the values of an enumeration. In a list
+// with ?, required members of the elements may be missing.
 const shapes = `
 I18N en string zh string ar string
 Money currency! currency amount! amount
@@ -72,7 +73,7 @@ OrderVoucher customerReferenceNo string platformReferenceNo! name supplierRefere
 Cancel serviceFee! Money status! 0|1|2|3|4|5
 Event customerReferenceNo! name hotelConfirmNo string event! order_created|order_paid|order_cancelled|order_modified eventTime int`
 
-// leaf is a type of values that have no members: its form, and what is plausible of it.
+// leaf is a type without members: fits checks its documented form, plausible its usual range.
 type leaf struct {
 	fits, plausible func(kind, []byte) bool
 	slow            bool
@@ -80,7 +81,7 @@ type leaf struct {
 
 func of(k kind) func(kind, []byte) bool { return func(is kind, _ []byte) bool { return is == k } }
 
-// texts are strings of a form.
+// texts accepts strings that fit.
 func texts(fits func(string) bool) func(kind, []byte) bool {
 	return func(k kind, raw []byte) bool { return k == text && fits(unquoted(raw)) }
 }
@@ -89,7 +90,7 @@ func matching(pattern string) func(kind, []byte) bool {
 	return texts(regexp.MustCompile("^(?:" + pattern + ")$").MatchString)
 }
 
-// integers are numbers without a fraction that are at least so high.
+// integers accepts integers that are at least least.
 func integers(least int) func(kind, []byte) bool {
 	return func(k kind, raw []byte) bool {
 		n, err := strconv.Atoi(string(raw))
@@ -97,12 +98,12 @@ func integers(least int) func(kind, []byte) bool {
 	}
 }
 
-// between is a number of a range.
+// between accepts numbers from least to most.
 func between(least, most float64) func(kind, []byte) bool {
 	return func(k kind, raw []byte) bool { return k == number && float(raw) >= least && float(raw) <= most }
 }
 
-// oneOf is an enumeration of integers or of texts.
+// oneOf accepts the values of an enumeration, which are all integers or all strings.
 func oneOf(values []string) func(kind, []byte) bool {
 	return func(k kind, raw []byte) bool {
 		if k == text {
@@ -112,7 +113,7 @@ func oneOf(values []string) func(kind, []byte) bool {
 	}
 }
 
-// clockSkew is how far the clock of the service may be off.
+// clockSkew is how much the clock of the service may differ from this machine's clock.
 const clockSkew = 10 * time.Minute
 
 var leaves = map[string]leaf{
@@ -158,7 +159,7 @@ var leaves = map[string]leaf{
 type shape struct {
 	fields   []*field
 	expected uint64             // a bit for each field that is required or marked with ~
-	hook     func(*exam, value) // judges what one member alone does not show
+	hook     func(*exam, value) // judges rules about several members
 }
 
 type field struct {
@@ -166,15 +167,15 @@ type field struct {
 	quoted     string // the name in quotation marks
 	index      int
 	required   bool
-	lax        bool // what is required in the elements need not be there
-	closed     bool // no relation looks into it
+	lax        bool // required members may be missing
+	closed     bool // no rule needs the members of the value, so they are not kept
 	element    *field
 	leaf       *leaf
 	shape      *shape
 	same       []*sameness
 }
 
-// forms are the types by name, and answers the envelopes by operation.
+// forms maps a name to its type. answers maps an operation to the type of its envelope.
 var forms, answers = compile()
 
 func compile() (all map[string]*shape, answers map[types.Operation]*field) {

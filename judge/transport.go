@@ -1,4 +1,4 @@
-// How exchanges reach the judge: a transport, a webhook handler, a queue, and a test.
+// A transport and a webhook handler send exchanges to the judge through a queue. Test judges without a queue.
 
 package judge
 
@@ -12,14 +12,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Dropped returns how many exchanges were not judged, because too much waited, or because their body was not read to its end.
+// Dropped returns how many exchanges were not judged, because the queue was full, or because the body of the answer was not read
+// to its end or was too long.
 func (j *Judge) Dropped() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.dropped
 }
 
-// Wait returns when all that has arrived is judged.
+// Wait returns when the queue is empty.
 func (j *Judge) Wait() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -28,7 +29,7 @@ func (j *Judge) Wait() {
 	}
 }
 
-// take judges an exchange, or lets it wait.
+// take adds an exchange to the queue. If inline is true, it judges the exchange immediately.
 func (j *Judge) take(ex Exchange) {
 	if j.inline {
 		j.report(ex)
@@ -73,8 +74,8 @@ func (j *Judge) report(ex Exchange) {
 	}
 }
 
-// sampled reports whether an exchange is judged. Calls about tokens and orders always are. Of the other calls, either all
-// of a session are judged, or none of the session.
+// sampled reports whether an exchange is judged. Calls about tokens and orders are always judged. Of a session, either all other
+// calls are judged, or none of them.
 func (j *Judge) sampled(op types.Operation, session, body string) bool {
 	switch op {
 	case "", "Ticket", "OAuthToken", "Book", "Cancel", "QueryOrders", "OrderVoucher":
@@ -83,10 +84,10 @@ func (j *Judge) sampled(op types.Operation, session, body string) bool {
 	return float64(j.memory.key(cmp.Or(session, body))>>11)/(1<<53) < j.opts.Sample
 }
 
-// maxBody is how much of a body is copied.
+// maxBody is the maximum size of a judged body in bytes.
 const maxBody = 16 << 20
 
-// Transport returns a RoundTripper that sends through next, and judges what comes.
+// Transport returns a RoundTripper that sends requests with next, and judges the answers.
 func (j *Judge) Transport(next http.RoundTripper) http.RoundTripper { return transport{j, next} }
 
 type transport struct {
@@ -103,7 +104,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		body := req.Body
 		if req.GetBody != nil {
-			body, _ = req.GetBody() // that of a request that was sent once has no error
+			body, _ = req.GetBody() // fails only if the body cannot be read again
 		}
 		ex.RequestBody, _ = io.ReadAll(body)
 		if body == req.Body {
@@ -131,7 +132,7 @@ func (j *Judge) linked(url string) bool {
 	return recall[link](j.memory, "link", url) != nil
 }
 
-// copied is a body. When it has been read to its end, a copy of it is judged.
+// copied is the body of an answer. It copies what is read, and passes the exchange to the judge at the end of the body.
 type copied struct {
 	io.ReadCloser
 	judge *Judge
