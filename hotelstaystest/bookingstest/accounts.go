@@ -19,13 +19,13 @@ import (
 
 var twoAccounts = hotelstaystest.Config{Accounts: Accounts(2)}
 
-// platform is a process for many accounts. The caller has a row for each account and reference.
+// platform is a process for several accounts. The caller's table has a row for each account and reference.
 type platform[Tx any] struct {
 	*World[Tx]
-	known sync.Map // the durable.BookingClient of each account
+	known sync.Map // account to its durable.BookingClient
 
 	mu    sync.Mutex
-	ended []string // rows, in the order of their outcomes
+	ended []string // references of rows, in the order in which their outcomes were stored
 }
 
 func (w *World[Tx]) platform() *platform[Tx] {
@@ -85,7 +85,7 @@ func (p *platform[Tx]) outcomes() []string {
 func (p *platform[Tx]) listed(of durable.Bookings[Tx]) (rows []string) {
 	for _, b := range listed(p.World, of.List(p.Context())) {
 		row := rowOf(b.Account(), b.Recovery.CustomerReferenceNo)
-		require.NotContains(p, rows, row, "each booking once")
+		require.NotContains(p, rows, row, "List returns each booking once")
 		rows = append(rows, row)
 	}
 	return rows
@@ -95,7 +95,7 @@ func accountsShareReferences[Tx any](w *World[Tx]) {
 	p := w.platform()
 	var begun []string
 	for i, client := range p.Clients {
-		p.Fleet.Pass(p.Options.BookTimeout + durable.ClockMargin) // the first booking is due
+		p.Fleet.Pass(p.Options.BookTimeout + durable.ClockMargin) // makes the booking of the previous account due
 		p.begin(i, "ref-1")
 		begun = append(begun, rowOf(client.Account(), "ref-1"))
 	}
@@ -128,7 +128,7 @@ func unknownAccountWaits[Tx any](w *World[Tx]) {
 	p.HasState(rowOf(unknown.Account(), "ref-1"), durable.EndingFound, time.Minute)
 }
 
-// stuck is a client whose Book never returns by itself.
+// stuck is a client whose Book returns only when ctx ends.
 type stuck struct{ *hotelstays.Client }
 
 func (stuck) BookAndRecover(ctx context.Context, _ *hotelstays.BookRequest,
@@ -137,10 +137,11 @@ func (stuck) BookAndRecover(ctx context.Context, _ *hotelstays.BookRequest,
 	return nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: ctx.Err()}
 }
 
-// An account whose many bookings have been due for longer delays no other account, even if its calls hang.
+// The loud account has many due bookings. The quiet account has one, and need not wait for them, even if the calls of
+// the loud account hang.
 func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 	const many = 400
-	w.Options.BookTimeout = 2 * Patience // a hanging call does not end before the test
+	w.Options.BookTimeout = 2 * Patience // so that a hanging call does not end before the test
 	p := w.platform()
 	loud, quiet := p.Clients[0], p.Clients[1]
 	for _, hangs := range []bool{false, true} {
@@ -164,7 +165,7 @@ func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 		place := slices.Index(p.outcomes(), row) - before
 		assert.Less(p, place, many/4)
 		if !hangs {
-			p.Eventually("the loud one goes on", func() bool { return len(p.outcomes()) > before+many/4 })
+			p.Eventually("the bookings of the loud account continue", func() bool { return len(p.outcomes()) > before+many/4 })
 		}
 		stop()
 	}

@@ -36,7 +36,7 @@ func beginsOnce[Tx any](w *World[Tx]) {
 	refused(durable.ErrAlreadyBegun)
 	assert.Zero(w, w.books())
 	w.MustSend("ref-1")
-	refused(durable.ErrAlreadyBooked) // another round would send Book again
+	refused(durable.ErrAlreadyBooked) // otherwise Book would be sent again
 	_, err = w.Send(w.Context(), "ref-1")
 	require.ErrorIs(w, err, durable.ErrAlreadyBooked)
 	assert.Equal(w, 1, w.books())
@@ -96,7 +96,7 @@ func workersSend[Tx any](w *World[Tx]) {
 	w.Another(nil).Work()
 	time.Sleep(100 * time.Millisecond)
 	require.NoError(w, w.Wake(w.Context(), "booked"))
-	assert.Zero(w, w.books(), "Send may still come")
+	assert.Zero(w, w.books(), "workers do not send before BookTimeout")
 	w.Fleet.Pass(w.Options.BookTimeout + durable.ClockMargin)
 	for reference, ending := range endings {
 		w.HasState(reference, ending, 0)
@@ -131,13 +131,13 @@ func wake[Tx any](w *World[Tx]) {
 
 	w.SendUnknown("ref-1", BookMade)
 	w.Work()
-	w.Eventually("the next poll is half a minute away", func() bool {
+	w.Eventually("the next poll is more than ten seconds away", func() bool {
 		return time.Until(w.Fleet.Stored("ref-1").Recovery.NextPoll) > 10*time.Second
 	})
 	w.Advance(3 * time.Hour)
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	w.HasState("ref-1", durable.EndingFound, 0)
-	require.NoError(w, w.Wake(w.Context(), "ref-1"), "it has ended")
+	require.NoError(w, w.Wake(w.Context(), "ref-1"), "Wake of an ended booking does nothing")
 	assert.Equal(w, durable.EndingFound, w.Fleet.Stored("ref-1").Ending)
 	assert.NotNil(w, w.MustSend("waiting").Order)
 }
@@ -181,8 +181,8 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 	assert.Equal(w, books, w.books())
 }
 
-// freeze begins a booking, and freezes its Book until the booking is stored as absent. thaw ends that Book without an
-// answer.
+// freeze begins a booking, and holds back the answer to its Book until the booking is stored as absent. thaw ends this
+// Book without an answer.
 func (w *World[Tx]) freeze(reference string) (thaw func()) {
 	w.Helper()
 	w.Begin(reference)
@@ -204,7 +204,7 @@ func (w *World[Tx]) freeze(reference string) (thaw func()) {
 	}
 }
 
-// The Book may have made an order.
+// The frozen Book has made an order, so the booking must not stay absent.
 func thawsAfterTheEnd[Tx any](w *World[Tx]) {
 	w.freeze("ref-1")()
 	assert.Equal(w, durable.PhasePolling, w.Fleet.Stored("ref-1").Phase(time.Now()))
@@ -227,13 +227,13 @@ func thawsInTheNextRound[Tx any](w *World[Tx]) {
 	assert.NotNil(w, w.MustSend("ref-1").Order)
 }
 
-// failing counts the calls of a function. The first calls fail, and the next call panics.
+// failing counts the calls of a function. The first calls fail, the next call panics, and later calls succeed.
 type failing struct {
 	atomic.Int32
 	failures []error
 }
 
-// after returns the error of a call that has stored its row, or panics.
+// after returns the error for a call that has stored its row with the result err, or panics.
 func (f *failing) after(err error) error {
 	if err != nil {
 		return err
@@ -247,10 +247,10 @@ func (f *failing) after(err error) error {
 	return nil
 }
 
-// OnOutcome is called again after any error, also after an error of this SDK.
+// OnOutcome is called again after any error, including an error of this SDK.
 func onOutcomeFails[Tx any](w *World[Tx]) {
 	calls := failing{failures: []error{
-		errors.New("customer 40001 is in a deadlock"), // has the words of an error after which a transaction is repeated
+		errors.New("customer 40001 is in a deadlock"), // looks like a database's error after which a transaction is repeated
 		durable.ErrConflictingOutcome,
 		&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
 	}}

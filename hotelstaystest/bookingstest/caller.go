@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Table creates the table that the caller of an implementation has.
+// Table is the statement that creates the table of the caller of an implementation.
 const Table = `CREATE TABLE bookings (reference varchar(64) PRIMARY KEY, state varchar(16) NOT NULL,
 	order_no varchar(64) NOT NULL, ended integer NOT NULL, cancel varchar(16) NOT NULL DEFAULT '', cancels integer NOT NULL DEFAULT 0,
 	mirror varchar(64) NOT NULL DEFAULT '', changes integer NOT NULL DEFAULT 0)`
@@ -29,7 +29,7 @@ type Database[Tx any] struct {
 	Exec func(ctx context.Context, tx Tx, statement string, args ...any) (int64, error)
 	// QueryRow returns the only row of a query.
 	QueryRow func(ctx context.Context, query string, args ...any) interface{ Scan(...any) error }
-	// Query returns the rows of a query. The caller reads all of them.
+	// Query returns the rows of a query. The caller of Query reads all of them.
 	Query func(ctx context.Context, query string, args ...any) (Rows, error)
 }
 
@@ -40,7 +40,7 @@ type Rows interface {
 	Err() error
 }
 
-// Numbered returns a statement with $1, $2 and so on for parameters, as PostgreSQL has them.
+// Numbered replaces the ? of a statement by $1, $2 and so on, which PostgreSQL needs.
 func Numbered(statement string) string {
 	for i := 1; strings.Contains(statement, "?"); i++ {
 		statement = strings.Replace(statement, "?", fmt.Sprint("$", i), 1)
@@ -68,13 +68,13 @@ func (w *World[Tx]) mirror(reference string) (mirror string, changes int) {
 	return mirror, changes
 }
 
-// scan reads columns of the row of a reference.
+// scan reads columns of a reference's row.
 func (w *World[Tx]) scan(reference, columns string, into ...any) {
 	w.Helper()
 	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT `+columns+` FROM bookings WHERE reference = ?`, reference).Scan(into...))
 }
 
-// AddRow commits a row.
+// AddRow inserts the caller's row of a reference, and commits.
 func (w *World[Tx]) AddRow(reference string) {
 	w.Helper()
 	require.NoError(w, w.Fleet.InTx(w.Context(), func(tx Tx) error { return w.addRow(w.Context(), tx, reference) }))
@@ -85,7 +85,7 @@ func (w *World[Tx]) addRow(ctx context.Context, tx Tx, reference string) error {
 	return err
 }
 
-// StoreRow is the caller's OnOutcome.
+// StoreRow is the caller's OnOutcome. It stores the outcome in the row.
 func (d Database[Tx]) StoreRow(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	order := ""
 	if outcome.Order != nil {
@@ -95,22 +95,22 @@ func (d Database[Tx]) StoreRow(ctx context.Context, tx Tx, outcome *hotelstays.B
 		string(durable.EndingOf(outcome)), order, outcome.Recovery.CustomerReferenceNo)
 }
 
-// StoreCancel is the caller's OnCancel.
+// StoreCancel is the caller's OnCancel. It stores how the cancellation ended.
 func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	return d.update(ctx, tx, `cancel = ?, cancels = cancels + 1 WHERE reference = ?`, string(c.Ending), c.CustomerReferenceNo)
 }
 
-// StoreOrder is the caller's OnOrder. It refuses a change of any order except the stored one.
+// StoreOrder is the caller's OnOrder. It fails if the order before the change is not the stored order.
 func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, change *durable.OrderChange) error {
 	return d.update(ctx, tx, `mirror = ?, changes = changes + 1 WHERE mirror IN (?, '') AND reference = ?`,
 		mirrorOf(change.After), mirrorOf(change.Before), change.After.CustomerReferenceNo)
 }
 
-// update changes the row of a reference, which is the last of args.
+// update changes the row of a reference. The reference is the last of args.
 func (d Database[Tx]) update(ctx context.Context, tx Tx, set string, args ...any) error {
 	n, err := d.Exec(ctx, tx, `UPDATE bookings SET `+set, args...)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("updated %d rows of reference %s, not one", n, args[len(args)-1])
+		err = fmt.Errorf("updated %d rows of reference %s instead of one", n, args[len(args)-1])
 	}
 	return err
 }

@@ -101,8 +101,8 @@ func cancelWaits[Tx any](w *World[Tx]) {
 	assert.Empty(w, listed(w, w.Cancellations(w.Context())))
 }
 
-// If a booking has no order, Cancel is not sent. CancelTx fails if this is known, or else OnCancel receives it when the
-// booking ends.
+// If it is already known that a booking has no order, CancelTx fails. Otherwise OnCancel receives CancelRefused when the
+// booking ends without an order.
 func nothingToCancel[Tx any](w *World[Tx]) {
 	require.ErrorIs(w, w.CancelAlone("not booked", nil), durable.ErrNothingToCancel)
 	w.SendUnknown("absent", BookLost)
@@ -140,7 +140,7 @@ func cancelOfAnEarlierRound[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.cancels())
 }
 
-// While a Cancel may be under way, its booking cannot begin again: that Cancel could cancel the order of the new round.
+// A Cancel in progress could cancel the order of a new round, so the booking cannot begin again.
 func beginsAfterItsCancel[Tx any](w *World[Tx]) {
 	w.SendUnknown("ref-1", BookMade)
 	w.Fleet.Pass(time.Minute)
@@ -162,20 +162,20 @@ func stoppedInCancel[Tx any](w *World[Tx]) {
 	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: Patience, Commit: true})
 	require.NoError(w, w.CancelAlone("ref-1", nil))
 	stop := w.Work()
-	w.Eventually("its order is read", func() bool { return w.polls() > 0 })
+	w.Eventually("the order to cancel is read", func() bool { return w.polls() > 0 })
 	stop()
 	stop = w.Work()
-	w.Eventually("it is cancelling", func() bool { return w.cancels() > 0 })
+	w.Eventually("Cancel is sent", func() bool { return w.cancels() > 0 })
 	stop()
 	stored := w.Fleet.Cancellation("ref-1")
 	assert.Empty(w, stored.Ending)
-	assert.WithinRange(w, stored.SendBy, time.Now().Add(-Patience), time.Now(), "nobody needs to wait for BookTimeout")
+	assert.WithinRange(w, stored.SendBy, time.Now().Add(-Patience), time.Now(), "another worker need not wait for BookTimeout")
 	w.Work()
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(w, 1, w.cancels())
 }
 
-// listed returns the items of a list that has no error.
+// listed returns the items of a list, and requires that the list has no error.
 func listed[T, Tx any](w *World[Tx], list iter.Seq2[T, error]) (items []T) {
 	for item, err := range list {
 		require.NoError(w, err)
@@ -195,7 +195,7 @@ func onCancelFails[Tx any](w *World[Tx]) {
 	w.SetCancelRule("ref-1", hotelstaystest.CancelForbiddenByContract)
 	require.NoError(w, w.CancelAlone("ref-1", nil))
 	w.Work()
-	w.Eventually("it is refused", func() bool { return w.Fleet.Cancellation("ref-1").Ending != "" })
+	w.Eventually("the cancellation is refused", func() bool { return w.Fleet.Cancellation("ref-1").Ending != "" })
 	w.CancelEnds("ref-1", durable.CancelRefused, 1, time.Minute)
 	assert.EqualValues(w, 3, calls.Load())
 	assert.Equal(w, 1, w.cancels())
@@ -206,12 +206,12 @@ func (w *World[Tx]) following(onOrder func(context.Context, Tx, *durable.OrderCh
 	return w.Another(func(o *durable.Options[Tx]) { o.OnOrder = onOrder })
 }
 
-// hasMirror waits until the caller's copy equals the service's order, and has changed so many times.
+// hasMirror waits until the caller's copy equals the service's order. The copy must have changed exactly changes times.
 func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration) {
 	w.Helper()
 	order, err := w.Clients[0].FindOrder(w.Context(), reference)
 	require.NoError(w, err)
-	w.PassUntil("the mirror of "+reference+" is true", step, func() bool {
+	w.PassUntil("the caller's copy of "+reference+" equals the order", step, func() bool {
 		mirror, n := w.mirror(reference)
 		assert.LessOrEqual(w, n, changes)
 		return mirror == mirrorOf(order) && n == changes
@@ -245,7 +245,7 @@ func followed[Tx any](w *World[Tx]) {
 	require.NoError(w, w.Wake(w.Context(), "ref-2"))
 	w.hasMirror("ref-2", 2, 0)
 	_, changes := w.mirror("ref-1")
-	assert.Equal(w, 2, changes, "it is settled")
+	assert.Equal(w, 2, changes, "a settled order is not read")
 }
 
 func onOrderFails[Tx any](w *World[Tx]) {
@@ -270,13 +270,13 @@ func watched[Tx any](w *World[Tx]) {
 		select {
 		case <-changed:
 		case <-time.After(Patience):
-			require.FailNow(w, "nobody wakes the page")
+			require.FailNow(w, "Watch signalled no change")
 		}
 		w.scan("ref-1", "state, mirror, cancel", &state, &mirror, &cancel)
 		return state, mirror, cancel
 	}
 	w.Begin("ref-1")
-	assert.Empty(w, changed, "nothing is delivered")
+	assert.Empty(w, changed, "no outcome or change was stored yet")
 	w.MustSend("ref-1")
 	state, mirror, _ := next()
 	assert.Equal(w, "found", state)
@@ -291,7 +291,7 @@ func watched[Tx any](w *World[Tx]) {
 	_, before, cancel := next()
 	assert.EqualValues(w, durable.CancelDone, cancel)
 	if before == mirror {
-		next() // the order has changed, too
+		next() // a second signal, for the change of the order
 	}
 	assert.Empty(w, other)
 	stop()
@@ -310,7 +310,7 @@ func unfollowed[Tx any](w *World[Tx]) {
 	w.hasMirror("ref-2", 1, 0)
 	w.SetOrderStatus("ref-2", 4)
 	require.NoError(w, w.Wake(w.Context(), "ref-2"))
-	w.hasMirror("ref-2", 2, 0) // by now the other order would have been read
+	w.hasMirror("ref-2", 2, 0) // a followed order ref-1 would have been read too
 	_, changes := w.mirror("ref-1")
 	assert.Zero(w, changes)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// promise is a sentence of the documentation, and the case that proves it.
+// promise is a rule from the documentation, and the case that proves it.
 type promise[Tx any] struct {
-	says     string // the name of the subtest
+	rule     string // the name of the subtest
 	test     func(*World[Tx])
-	database bool // databases execute its statements differently
+	database bool // databases may execute the case's statements differently
 	config   hotelstaystest.Config
 }
 
@@ -25,49 +25,49 @@ var lateOrders = hotelstaystest.Config{LateVisibility: 2 * time.Hour}
 // package durable prove the decisions of the engine.
 func promises[Tx any]() []promise[Tx] {
 	return []promise[Tx]{
-		{says: "InTx commits booking and row or neither, and repeats what the database undid", test: inTx[Tx], database: true},
-		{says: "a reference begins once", test: beginsOnce[Tx], database: true},
-		{says: "Send stores an outcome that is known at once", test: knownAtOnce[Tx]},
-		{says: "one of many Sends sends", test: sentOnce[Tx], database: true},
-		{says: "a worker sends a booking if nobody calls Send", test: workersSend[Tx], database: true},
-		{says: "after a lost answer the order is found; a lost request is absent, and booked again", test: lostAnswers[Tx], database: true},
-		{says: "Wake makes a worker poll", test: wake[Tx], config: lateOrders},
-		{says: "a worker that is stopped in a poll returns its booking", test: stoppedInPoll[Tx]},
-		{says: "Abandon ends a booking, and Retry opens it again", test: abandonAndRetry[Tx]},
-		{says: "a Book that thaws after its booking was absent, and gets no answer, begins the polls again",
+		{rule: "InTx commits booking and row together, and repeats what the database rolled back", test: inTx[Tx], database: true},
+		{rule: "a reference that has begun or is booked cannot begin again", test: beginsOnce[Tx], database: true},
+		{rule: "Send stores the outcome if Book returns it immediately", test: knownAtOnce[Tx]},
+		{rule: "concurrent calls of Send send Book once", test: sentOnce[Tx], database: true},
+		{rule: "a worker sends a booking if nobody calls Send", test: workersSend[Tx], database: true},
+		{rule: "after a lost answer the order is found; after a lost request it is absent and booked again", test: lostAnswers[Tx], database: true},
+		{rule: "Wake makes a worker poll", test: wake[Tx], config: lateOrders},
+		{rule: "a worker that stops during a poll releases its booking to other workers", test: stoppedInPoll[Tx]},
+		{rule: "Abandon ends a booking, and Retry opens it again", test: abandonAndRetry[Tx]},
+		{rule: "a frozen Book that ends without an answer after its booking was absent starts the polls again",
 			test: thawsAfterTheEnd[Tx], config: lateOrders},
-		{says: "a Book that thaws in the next round, and gets no answer, delays the proof of absence",
+		{rule: "a frozen Book that ends without an answer in the next round delays the proof of absence",
 			test: thawsInTheNextRound[Tx], config: lateOrders},
-		{says: "OnOutcome is called until it succeeds", test: onOutcomeFails[Tx], database: true},
-		{says: "OnOutcome may begin the reference again", test: onOutcomeBeginsAgain[Tx], database: true},
+		{rule: "OnOutcome is called until it succeeds", test: onOutcomeFails[Tx], database: true},
+		{rule: "OnOutcome can begin the next round of its booking", test: onOutcomeBeginsAgain[Tx], database: true},
 
-		{says: "an order is cancelled once", test: cancelledOnce[Tx], database: true},
-		{says: "a refused cancellation says why, and another one begins", test: cancelRefused[Tx], database: true},
-		{says: "after a lost answer to Cancel the order is read, and Cancel is not sent again", test: cancelAnswersLost[Tx], database: true},
-		{says: "a cancellation waits for its order", test: cancelWaits[Tx]},
-		{says: "a booking without an order has nothing to cancel", test: nothingToCancel[Tx], database: true},
-		{says: "a cancellation leaves the order of the next round alone", test: cancelOfAnEarlierRound[Tx], database: true},
-		{says: "a booking begins again after its Cancel has ended", test: beginsAfterItsCancel[Tx], database: true},
-		{says: "a worker that stops before or during a Cancel leaves the cancellation to others", test: stoppedInCancel[Tx]},
-		{says: "OnCancel is called until it succeeds, with the answer that came", test: onCancelFails[Tx], database: true},
+		{rule: "concurrent cancellations send Cancel once", test: cancelledOnce[Tx], database: true},
+		{rule: "after a refused cancellation, another cancellation can begin", test: cancelRefused[Tx], database: true},
+		{rule: "after a lost answer to Cancel the order is read, and Cancel is not sent again", test: cancelAnswersLost[Tx], database: true},
+		{rule: "a cancellation waits until its booking has an order", test: cancelWaits[Tx]},
+		{rule: "Cancel is not sent if the booking has no order", test: nothingToCancel[Tx], database: true},
+		{rule: "a cancellation does not cancel the order of the next round", test: cancelOfAnEarlierRound[Tx], database: true},
+		{rule: "a booking cannot begin again while its Cancel is in progress", test: beginsAfterItsCancel[Tx], database: true},
+		{rule: "after a worker stops before or during a Cancel, another worker ends the cancellation", test: stoppedInCancel[Tx]},
+		{rule: "OnCancel is called until it succeeds, with the answer to Cancel", test: onCancelFails[Tx], database: true},
 
-		{says: "each change of an order is delivered once, until it is settled", test: followed[Tx], database: true},
-		{says: "nothing is read after Unfollow", test: unfollowed[Tx]},
-		{says: "OnOrder is called until it succeeds", test: onOrderFails[Tx]},
-		{says: "Watch wakes a page after the commit", test: watched[Tx]},
+		{rule: "OnOrder receives each change of an order once, until the order is settled", test: followed[Tx], database: true},
+		{rule: "an order is not read after Unfollow", test: unfollowed[Tx]},
+		{rule: "OnOrder is called until it succeeds", test: onOrderFails[Tx]},
+		{rule: "Watch signals a change after its commit", test: watched[Tx]},
 
-		{says: "accounts share a database and references", test: accountsShareReferences[Tx], database: true, config: twoAccounts},
-		{says: "rows of an unknown account wait", test: unknownAccountWaits[Tx], database: true, config: twoAccounts},
-		{says: "an account with many bookings does not delay other accounts",
+		{rule: "two accounts can use the same reference in one database", test: accountsShareReferences[Tx], database: true, config: twoAccounts},
+		{rule: "bookings of an account wait while the account is unknown", test: unknownAccountWaits[Tx], database: true, config: twoAccounts},
+		{rule: "an account with many bookings does not delay other accounts",
 			test: loudAccountDelaysNoOther[Tx], database: true, config: twoAccounts},
 	}
 }
 
-// Test tests an implementation. start starts a fleet with a database for one case; cases run in
+// Test tests an implementation. start starts a fleet with its own database for one case. Cases run in
 // parallel.
 func Test[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) { run(t, start, promises[Tx]()) }
 
-// TestDatabase tests an implementation with a further database: only the cases whose statements may behave differently.
+// TestDatabase tests an implementation with one more database. It runs only the cases that databases may execute differently.
 func TestDatabase[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
 	run(t, start, slices.DeleteFunc(promises[Tx](), func(p promise[Tx]) bool { return !p.database }))
 }
@@ -75,7 +75,7 @@ func TestDatabase[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
 func run[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx], promises []promise[Tx]) {
 	t.Helper()
 	for _, p := range promises {
-		t.Run(p.says, func(t *testing.T) {
+		t.Run(p.rule, func(t *testing.T) {
 			t.Parallel()
 			p.test(New(t, start(t), p.config))
 		})

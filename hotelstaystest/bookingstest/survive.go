@@ -1,4 +1,4 @@
-// Processes that book until they are killed. They copy orders and cancel some. In the end the stored rows are checked.
+// Processes that book until they are killed. They also copy orders, and cancel some. At the end the test checks the stored rows.
 
 package bookingstest
 
@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// bookers is the number of bookings that a process makes at once.
+	// bookers is the number of bookings that a process makes at the same time.
 	bookers = 4
 	// maxRounds is the maximum number of rounds of a booking.
 	maxRounds = 3
@@ -35,7 +35,7 @@ const (
 type Engine[Tx any] struct {
 	Plan
 	Database[Tx]
-	// Bookings are opened with Options.
+	// Bookings must be opened with the result of Options.
 	Bookings durable.Bookings[Tx]
 	clients  []*hotelstays.Client // one client for each account
 }
@@ -55,13 +55,13 @@ func (e *Engine[Tx]) Options() (opts durable.Options[Tx], err error) {
 		OnCancel: e.onCancel, OnOrder: e.onOrder, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}, err
 }
 
-// of returns the account of a reference, with its client and its Bookings.
+// of returns the account that books a reference, its client and its Bookings.
 func (e *Engine[Tx]) of(reference string) (Account, *hotelstays.Client, durable.Bookings[Tx]) {
 	i := number(reference) % len(e.Accounts)
 	return e.Accounts[i], e.clients[i], e.Bookings.ForAccount(e.clients[i].Account())
 }
 
-// Run books until ctx ends. Its Bookings must work meanwhile.
+// Run books until ctx ends. The workers of its Bookings must run at the same time.
 func (e *Engine[Tx]) Run(ctx context.Context) {
 	for range bookers {
 		go e.book(ctx)
@@ -72,8 +72,8 @@ func (e *Engine[Tx]) Run(ctx context.Context) {
 
 // onOutcome stores an outcome in the booking's row and in a list of all outcomes. Sometimes it fails.
 //
-// If a process was frozen for long, its Book may end as unknown after the round has ended. The outcome of
-// the polls for that Book counts as the outcome of a further round.
+// If a process was frozen for long, its Book may end without an answer after the round has ended. Then new polls
+// start. Their outcome counts as the outcome of a further round.
 func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	chaostest.MayBlock()
 	reference := outcome.Recovery.CustomerReferenceNo
@@ -105,13 +105,13 @@ func (e *Engine[Tx]) book(ctx context.Context) {
 				return err
 			})
 		}
-		if err != nil { // nothing to do, the database is restarting, or a worker has to poll
+		if err != nil { // there is nothing to book, the database is restarting, or a worker must poll
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
 }
 
-// next commits the next round of a booking.
+// next begins the next round of a booking, and commits it.
 func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 	const open = `state IN ('new', 'absent', 'failed')`
 	var rounds int
@@ -125,7 +125,7 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 	if rounds > 0 {
 		resp, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
 		if err != nil || !resp.Available() {
-			return "", errors.Join(err, errors.New("the offer is gone"))
+			return "", errors.Join(err, errors.New("the offer of the account is missing"))
 		}
 	}
 	return reference, e.InTx(ctx, func(tx Tx) error {
@@ -133,11 +133,11 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 		if err != nil { // for instance because another process has changed the row
 			return err
 		}
-		return bookings.BeginTx(ctx, tx, req, hotelstays.WithTraceID(reference)) // for chaostest.Check
+		return bookings.BeginTx(ctx, tx, req, hotelstays.WithTraceID(reference)) // chaostest.Check needs the trace id
 	})
 }
 
-// Survive lets a fleet make its bookings, and checks the stored rows. open counts the open
+// Survive runs a fleet until it has made its bookings, and checks the stored rows. open returns the number of open
 // bookings of the implementation.
 func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (int, error)) {
 	chaostest.Inject(w.Server)
@@ -167,11 +167,11 @@ func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (i
 	}
 }
 
-// createTables creates the tables of the engines, with the bookings to make. A third of them are to be cancelled.
+// createTables creates the tables of the engines, with rows for the bookings to make. A third of the rows want a cancellation.
 func (w *World[Tx]) createTables(bookings int) {
 	statements := []string{
 		`ALTER TABLE bookings ADD COLUMN rounds integer NOT NULL DEFAULT 0`,
-		`ALTER TABLE bookings ADD COLUMN begun integer NOT NULL DEFAULT 0`, // cancellations
+		`ALTER TABLE bookings ADD COLUMN begun integer NOT NULL DEFAULT 0`, // number of cancellations begun
 		`CREATE TABLE endings (reference varchar(64) NOT NULL, round integer NOT NULL, state varchar(16) NOT NULL,
 			order_no varchar(64) NOT NULL, at bigint NOT NULL)`,
 		`CREATE TABLE surprises (what varchar(1000) NOT NULL)`,
@@ -194,13 +194,13 @@ func (w *World[Tx]) createTables(bookings int) {
 // AnyReference returns the reference of one of the bookings of Survive.
 func AnyReference(bookings int) string { return fmt.Sprint("ref-", rand.IntN(bookings)) }
 
-// count counts rows.
+// count returns the number of rows of a table, or of a table with a WHERE clause.
 func (w *World[Tx]) count(of string) (n int) {
 	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT COUNT(*) FROM `+of).Scan(&n))
 	return n
 }
 
-// each reads each row of a query into variables.
+// each reads the rows of a query into variables, and calls do after each row.
 func (w *World[Tx]) each(query string, into []any, do func()) {
 	rows, err := w.Fleet.Query(w.Context(), query)
 	require.NoError(w, err)
@@ -227,9 +227,9 @@ func (w *World[Tx]) checkOutcomes() {
 	assert.NoError(w, chaostest.Check(w.Ledger(), begun, outcomes))
 	w.checkAccounts(outcomes)
 	assert.Zero(w, w.count(`endings WHERE state NOT IN ('found', 'absent', 'failed') OR (state = 'found') <> (order_no <> '')`),
-		"outcomes that are reused, or found without an order, or an order without being found")
+		"outcomes of another kind, found without an order, or not found but with an order")
 	assert.Zero(w, w.count(`bookings b WHERE NOT EXISTS (SELECT 1 FROM endings e WHERE e.reference = b.reference
-		AND e.round = b.rounds AND e.state = b.state AND e.order_no = b.order_no)`), "rows that are not their last outcome")
+		AND e.round = b.rounds AND e.state = b.state AND e.order_no = b.order_no)`), "rows that differ from their last outcome")
 	for _, state := range []string{"found", "absent", "failed"} {
 		w.Log(state, w.count(`endings WHERE state = '`+state+`'`))
 	}
@@ -240,7 +240,7 @@ const (
 	webhookOp = hotelstaystest.OpWebhook
 )
 
-// lifeFaults act beside those of chaostest.
+// lifeFaults are faults in addition to the faults of chaostest.
 var lifeFaults = []hotelstaystest.Fault{
 	{Operation: cancelOp, Kind: hotelstaystest.FaultCut, Probability: 0.1},
 	{Operation: cancelOp, Kind: hotelstaystest.FaultCut, Commit: true, Probability: 0.1},
@@ -264,11 +264,11 @@ func (w *World[Tx]) receive(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lifeOver selects the rows that need nothing more: the order is as the caller wants it, and so is the caller's copy.
+// lifeOver selects the finished rows: the order and the caller's copy have the status that the caller wants.
 const lifeOver = `(state <> 'found' AND cancel <> 'begun' OR
 	state = 'found' AND (cancel = 'cancelled' AND mirror LIKE '3 %' OR cancel = '' AND mirror LIKE '2 %'))`
 
-// byChance fails sometimes.
+// byChance returns err. If err is nil, it returns an error in one of 20 calls.
 func byChance(err error) error {
 	if err == nil && rand.IntN(20) == 0 {
 		err = errors.New("failed by chance")
@@ -280,8 +280,8 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, change *durable.OrderCh
 	return byChance(e.StoreOrder(ctx, tx, change))
 }
 
-// onCancel stores how a cancellation has ended. If nothing was cancelled, another cancellation begins. But if the
-// round made no order, half of the cancellations are given up: the order of the next round must stay.
+// onCancel stores how a cancellation has ended. If no order was cancelled, another cancellation begins. But if the
+// round made no order, half of the cancellations are given up, to test that the order of the next round stays.
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {
@@ -294,7 +294,7 @@ func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellatio
 	return byChance(err)
 }
 
-// cancel begins cancellations of bookings that are found, or whose outcome is not known yet.
+// cancel begins cancellations. The bookings are found, or their outcome is not known yet.
 func (e *Engine[Tx]) cancel(ctx context.Context) {
 	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		var reference string
@@ -327,7 +327,7 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 	var n, ended int
 	w.each(`SELECT reference, cancel, begun, cancels, mirror FROM bookings WHERE state = 'found'`,
 		[]any{&reference, &cancel, &n, &ended, &mirror}, func() {
-			assert.Equal(w, n, ended, "endings of the cancellations of %s", reference)
+			assert.Equal(w, n, ended, "number of ended cancellations of %s", reference)
 			assert.Equal(w, map[string]int{"cancelled": 1}[cancel], cancelled[reference], reference)
 			begun += n
 			references, mirrors[reference] = append(references, reference), mirror
@@ -349,7 +349,7 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 			}
 		}
 	}
-	assert.Empty(w, mirrors, "mirrors without an order")
+	assert.Empty(w, mirrors, "the caller's copies without an order")
 	assert.Zero(w, w.Ledger().RateLimited(""), "429s")
 	days := (lasted * chaostest.Speed).Hours() / 24
 	w.Logf("%d orders, %d cancelled by %d Cancels for %d cancellations; %d webhooks; %.1f QueryOrders a booking, or %.0f in a day",
@@ -358,7 +358,7 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 		float64(polls)/float64(len(references))/days)
 }
 
-// number returns the number of a reference of Survive.
+// number returns the number in a reference of Survive.
 func number(reference string) (i int) {
 	_, _ = fmt.Sscanf(reference, "ref-%d", &i)
 	return i
@@ -369,8 +369,8 @@ func (w *World[Tx]) OfReference(reference string) durable.Bookings[Tx] {
 	return w.ForAccount(w.Clients[number(reference)%len(w.Clients)].Account())
 }
 
-// checkAccounts checks that no account was left behind: when a tenth of all bookings was open, at most half of the
-// bookings of each account was open. outcomes are sorted, the oldest first.
+// checkAccounts checks that the accounts progressed about equally. When a tenth of all bookings was open, at most half of
+// each account's bookings may be open. outcomes are sorted, the oldest first.
 func (w *World[Tx]) checkAccounts(outcomes []chaostest.Outcome) {
 	last := map[string]int{}
 	for i, o := range outcomes {

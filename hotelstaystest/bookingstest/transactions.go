@@ -16,15 +16,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// TestRowLocks tests an implementation whose database locks rows. SQLite locks the whole database.
+// TestRowLocks tests an implementation whose database locks single rows. SQLite locks the whole database, so it cannot pass.
 func TestRowLocks[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
 	run(t, start, []promise[Tx]{
-		{says: "CancelTx does not wait while the outcome of its booking is stored", test: cancelTxDuringOnOutcome[Tx]},
-		{says: "a slow OnOrder delays no other order", test: slowOnOrder[Tx]},
+		{rule: "CancelTx does not wait while OnOutcome of its booking runs", test: cancelTxDuringOnOutcome[Tx]},
+		{rule: "a slow OnOrder delays no other order", test: slowOnOrder[Tx]},
 	})
 }
 
-// If CancelTx waited for the lock, the server would first end the idle transaction of OnOutcome.
+// OnOutcome itself calls CancelTx in another transaction. If CancelTx waited for the row's lock, OnOutcome would never end.
 func cancelTxDuringOnOutcome[Tx any](w *World[Tx]) {
 	w.Options.OnOutcome = func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 		return errors.Join(w.CancelAlone("ref-1", nil), w.Fleet.StoreRow(ctx, tx, outcome))
@@ -35,7 +35,7 @@ func cancelTxDuringOnOutcome[Tx any](w *World[Tx]) {
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
-// One request reads all orders. The slow one is neither the first nor the last of them.
+// One request reads all orders. The order with the slow OnOrder is neither the first nor the last order.
 func slowOnOrder[Tx any](w *World[Tx]) {
 	const orders = 6
 	w = w.following(func(ctx context.Context, tx Tx, change *durable.OrderChange) error {
@@ -51,14 +51,14 @@ func slowOnOrder[Tx any](w *World[Tx]) {
 	}
 	w.Fleet.Pass(2 * time.Minute)
 	w.Work()
-	w.Eventually("the others are delivered", func() bool {
+	w.Eventually("OnOrder has received the other orders", func() bool {
 		var changes int
 		require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT SUM(changes) FROM bookings`).Scan(&changes))
 		return changes == orders-1
 	})
 }
 
-// undone is the error of a transaction that the database undid because of others.
+// undone is the error of a transaction that the database rolled back because of concurrent transactions.
 type undone struct{}
 
 func (undone) Error() string { return "could not serialize access" }

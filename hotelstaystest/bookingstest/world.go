@@ -1,10 +1,10 @@
-// Package bookingstest tests the promises of a durable.Bookings, with a sandbox as the service: it commits, locks,
-// finds bookings again and delivers outcomes, whatever fails.
+// Package bookingstest tests the promises of an implementation of durable.Bookings, with a sandbox as the service. The
+// implementation must commit, lock and find bookings again, and deliver outcomes, whatever fails.
 //
 // [Test] has a case for each promise. [World.Survive] kills processes while they book, and [New] is for
 // further tests. contrib/hotelstaysriver and the journal of contrib/hotelstayssql run these tests in their databases.
 //
-// A recovery takes ten minutes. Its times are stored, so a test lets time pass by moving them back.
+// A recovery takes ten minutes. Its times are stored, so a test makes time pass by moving the stored times back.
 //
 // This package is outside the compatibility promise: a minor version may change it.
 package bookingstest
@@ -30,7 +30,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Patience bounds each wait of a test.
+// Patience is the maximum time of each wait in a test.
 const Patience = 30 * time.Second
 
 // Key encrypts requests.
@@ -41,9 +41,9 @@ type Fleet[Tx any] struct {
 	Database[Tx]
 	// Open opens the Bookings of one more process.
 	Open func(durable.Options[Tx]) durable.Bookings[Tx]
-	// Work lets a process work on the bookings, until stop is called or the test ends.
+	// Work starts the workers of a process. They run until stop is called or the test ends.
 	Work func(durable.Bookings[Tx]) (stop func())
-	// Pass lets time pass for open bookings that no worker has.
+	// Pass makes time pass for open bookings that no worker processes at the moment.
 	Pass func(time.Duration)
 	// Stored returns the latest booking of a reference.
 	Stored func(reference string) Booking
@@ -51,7 +51,7 @@ type Fleet[Tx any] struct {
 	Cancellation func(reference string) Cancellation
 }
 
-// Booking has the parts of a stored booking that the tests need.
+// Booking holds the fields of a stored booking that the tests need.
 type Booking struct {
 	durable.Booking
 	Round   int                  `json:"round,omitempty"`
@@ -60,27 +60,27 @@ type Booking struct {
 	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
 }
 
-// Cancellation has the parts of a stored cancellation that the tests need.
+// Cancellation holds the fields of a stored cancellation that the tests need.
 type Cancellation struct {
 	SendBy           time.Time
 	Ending           durable.CancelEnding
 	Cost, ServiceFee *types.Money
 }
 
-// Plan has a sandbox, and its accounts with their offers.
+// Plan holds the URL of a sandbox, and its accounts with their offers.
 type Plan struct {
 	BaseURL  string
 	Accounts []Account
 }
 
-// Account is an account of a sandbox, with an offer.
+// Account is an account of a sandbox, with an offer that it can book.
 type Account struct {
 	hotelstaystest.Account
 	Session string
 	Offer   types.RoomRatePkg
 }
 
-// Request returns a request that books the offer under a reference. Each reference has its own guests.
+// Request returns a request that books the offer under a reference. The guest's name is made from the reference.
 func (a Account) Request(reference string) *hotelstays.BookRequest {
 	name := strings.ToUpper(reference)
 	return &hotelstays.BookRequest{CustomerReferenceNo: reference, SessionID: a.Session, RatePkgID: a.Offer.RatePkgID, Expect: &a.Offer,
@@ -88,7 +88,7 @@ func (a Account) Request(reference string) *hotelstays.BookRequest {
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: name, PassportNumber: types.NewSecret("P1234567")}}}
 }
 
-// Accounts returns accounts for a sandbox.
+// Accounts returns n accounts for the configuration of a sandbox.
 func Accounts(n int) (accounts []hotelstaystest.Account) {
 	for i := range n {
 		accounts = append(accounts, hotelstaystest.Account{AppKey: fmt.Sprint("key-", i), AppSecret: fmt.Sprint("secret-", i)})
@@ -96,7 +96,7 @@ func Accounts(n int) (accounts []hotelstaystest.Account) {
 	return accounts
 }
 
-// NewPlan returns a plan for accounts of a sandbox. Without accounts it is for the only account of the sandbox.
+// NewPlan returns a plan for accounts of a sandbox. If accounts is nil, the plan has the only account of the sandbox.
 func NewPlan(t testing.TB, srv *hotelstaystest.Server, accounts []hotelstaystest.Account) Plan {
 	t.Helper()
 	if accounts == nil {
@@ -121,10 +121,10 @@ func NewPlan(t testing.TB, srv *hotelstaystest.Server, accounts []hotelstaystest
 	return p
 }
 
-// Connect returns a client for each account. They share rate limits, and send through a transport.
+// Connect returns a client for each account. The clients share rate limits, and send through transport.
 func (p Plan) Connect(transport http.RoundTripper, opts ...hotelstays.Option) (clients []*hotelstays.Client, err error) {
 	opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
-		StatusMeanings: hotelstays.StatusMeanings{ // the statuses of the sandbox
+		StatusMeanings: hotelstays.StatusMeanings{ // the status numbers of the sandbox
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}}}))
 	for i, account := range p.Accounts {
 		var client *hotelstays.Client
@@ -142,7 +142,7 @@ func (p Plan) Connect(transport http.RoundTripper, opts ...hotelstays.Option) (c
 	return clients, nil
 }
 
-// World is a sandbox, and a process of a fleet that books there with the first account.
+// World is a sandbox, and one process of a fleet that books there with the first account.
 type World[Tx any] struct {
 	testing.TB
 	*hotelstaystest.Server
@@ -165,7 +165,7 @@ var (
 		Code: 100009999, Times: -1}
 )
 
-// New starts a sandbox, without rate limits unless the configuration has some, and a process.
+// New starts a sandbox and opens one process. The sandbox has rate limits only if the configuration sets them.
 func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config) *World[Tx] {
 	t.Helper()
 	c := append(config, hotelstaystest.Config{})[0]
@@ -184,7 +184,7 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 	return w
 }
 
-// SendThrough opens the process anew, with clients that send through a transport.
+// SendThrough replaces the process by a new process, whose clients send through a transport.
 func (w *World[Tx]) SendThrough(transport http.RoundTripper) {
 	w.Helper()
 	var err error
@@ -194,7 +194,7 @@ func (w *World[Tx]) SendThrough(transport http.RoundTripper) {
 	w.Bookings = w.Fleet.Open(w.Options)
 }
 
-// Another opens another process, with changed options.
+// Another opens one more process. change, if set, changes its options.
 func (w *World[Tx]) Another(change func(*durable.Options[Tx])) *World[Tx] {
 	other := *w
 	if change != nil {
@@ -204,7 +204,7 @@ func (w *World[Tx]) Another(change func(*durable.Options[Tx])) *World[Tx] {
 	return &other
 }
 
-// Work lets the process work.
+// Work starts the workers of the process.
 func (w *World[Tx]) Work() (stop func()) { return w.Fleet.Work(w.Bookings) }
 
 // Request returns a request that books the offer of the first account.
@@ -212,7 +212,7 @@ func (w *World[Tx]) Request(reference string) *hotelstays.BookRequest {
 	return w.Accounts[0].Request(reference)
 }
 
-// BookElsewhere books an order that the process does not know of.
+// BookElsewhere makes an order without the process, by a direct call of Book.
 func (w *World[Tx]) BookElsewhere(reference string) {
 	w.Helper()
 	_, err := w.Clients[0].Book(w.Context(), w.Request(reference))
@@ -232,12 +232,12 @@ func (w *World[Tx]) Begin(reference string) {
 	}))
 }
 
-// BeginAlone commits a booking, but adds no row of the caller.
+// BeginAlone commits a booking without adding the caller's row.
 func (w *World[Tx]) BeginAlone(req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
 	return w.Fleet.InTx(w.Context(), func(tx Tx) error { return w.BeginTx(w.Context(), tx, req, opts...) })
 }
 
-// MustSend sends a booking, and requires that its outcome is known.
+// MustSend sends a booking, and requires that Send returns its outcome.
 func (w *World[Tx]) MustSend(reference string, opts ...hotelstays.CallOption) *hotelstays.BookingOutcome {
 	w.Helper()
 	outcome, err := w.Send(w.Context(), reference, opts...)
@@ -254,7 +254,7 @@ func (w *World[Tx]) Booked(references ...string) {
 	}
 }
 
-// SendUnknown begins and sends a booking whose outcome stays unknown: no answer comes, and the
+// SendUnknown begins and sends a booking whose outcome stays unknown: the answer to Book is lost, and the
 // polls fail.
 func (w *World[Tx]) SendUnknown(reference string, fault hotelstaystest.Fault) {
 	w.Helper()
@@ -265,7 +265,7 @@ func (w *World[Tx]) SendUnknown(reference string, fault hotelstaystest.Fault) {
 	ctx, cancel := context.WithCancel(w.Context())
 	defer cancel()
 	polls := w.polls()
-	go func() { // Send need not wait for its BookTimeout
+	go func() { // so that Send does not wait for BookTimeout
 		for w.polls() == polls && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
@@ -279,7 +279,7 @@ func (w *World[Tx]) SendUnknown(reference string, fault hotelstaystest.Fault) {
 	require.Equal(w, Row{State: "pending"}, w.Row(reference))
 }
 
-// CancelAlone commits a cancellation, but changes no row of the caller.
+// CancelAlone commits a cancellation without changing the caller's row.
 func (w *World[Tx]) CancelAlone(reference string, change func(*durable.CancelOrder), opts ...hotelstays.CallOption) error {
 	req := durable.CancelOrder{CustomerReferenceNo: reference, SessionID: w.Accounts[0].Session}
 	if change != nil {
@@ -292,7 +292,7 @@ func (w *World[Tx]) polls() int   { return w.Ledger().Count(hotelstays.OpQueryOr
 func (w *World[Tx]) books() int   { return w.Ledger().Count(hotelstays.OpBook) }
 func (w *World[Tx]) cancels() int { return w.Ledger().Count(hotelstays.OpCancel) }
 
-// OrdersMade returns how many orders the service has under each reference.
+// OrdersMade returns the number of orders that the service has under each reference.
 func (w *World[Tx]) OrdersMade() map[string]int {
 	made := map[string]int{}
 	for _, o := range w.Ledger().Orders() {
@@ -307,8 +307,8 @@ func (w *World[Tx]) Eventually(what string, condition func() bool) {
 	require.Eventually(w, condition, Patience, 10*time.Millisecond, what)
 }
 
-// PassUntil lets time pass in steps until a condition holds. A step can make the current work of a worker
-// useless. So the pauses between steps grow with the time that the wait takes, up to half a second.
+// PassUntil makes time pass in steps until a condition holds. A step can make the current work of a worker
+// useless. So the pauses between the steps grow, up to half a second.
 func (w *World[Tx]) PassUntil(what string, step time.Duration, condition func() bool) {
 	w.Helper()
 	began, next := time.Now(), time.Time{}
@@ -324,14 +324,14 @@ func (w *World[Tx]) PassUntil(what string, step time.Duration, condition func() 
 	})
 }
 
-// HasState waits until the caller's row has a state, and lets time pass in steps.
+// HasState waits until the caller's row has a state. Meanwhile it makes time pass in steps.
 func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Duration) {
 	w.Helper()
 	w.PassUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
 }
 
-// CancelEnds waits until the caller's row has an ending, and the row's number of ended cancellations is times. It
-// lets time pass in steps.
+// CancelEnds waits until the caller's row has an ending, and counts exactly times ended cancellations. Meanwhile it makes
+// time pass in steps.
 func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
 	w.Helper()
 	w.PassUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {
@@ -343,18 +343,18 @@ func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, time
 	})
 }
 
-// Held is an answer that is held back.
+// Held is a transport that holds back one answer.
 type Held struct {
 	http.RoundTripper
 	path      string
 	once      sync.Once
 	held, end chan struct{}
-	// Release lets the answer pass.
+	// Release passes the answer on to the client.
 	Release func()
-	lose    bool // the answer is lost instead of passed on
+	lose    bool // whether the client gets an error instead of the answer
 }
 
-// RoundTrip sends a request.
+// RoundTrip sends a request. It holds back the answer if the request's path matches.
 func (h *Held) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := h.RoundTripper.RoundTrip(r)
 	if err == nil && strings.HasSuffix(r.URL.Path, h.path) {
@@ -373,7 +373,7 @@ func (h *Held) RoundTrip(r *http.Request) (*http.Response, error) {
 // Wait waits until the service has answered.
 func (h *Held) Wait() { <-h.held }
 
-// Hold opens the process anew, and holds back the next answer from a path.
+// Hold replaces the process by a new process, and holds back the next answer from a path.
 func (w *World[Tx]) Hold(path string) *Held {
 	w.Helper()
 	end := make(chan struct{})

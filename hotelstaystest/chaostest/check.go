@@ -1,4 +1,4 @@
-// The sandbox of a test, its faults, and Check, which compares a service's stored outcomes with the ledger.
+// The sandbox's configuration and faults, and Check, which compares a service's stored outcomes with the ledger.
 
 package chaostest
 
@@ -21,22 +21,23 @@ import (
 type Outcome struct {
 	// Reference is the customerReferenceNo.
 	Reference string
-	// Round counts the attempts at this booking from 1. Each has one outcome.
+	// Round is the number of this round of the booking, counted from 1. Each round has one outcome.
 	Round int
-	// OrderNo is the order's platformReferenceNo, and empty if there is no order.
+	// OrderNo is the order's platformReferenceNo. It is empty if there is no order.
 	OrderNo string
 	// At is the time at which the outcome was stored. It must be exact to the microsecond, because Check
 	// compares At with the times of requests.
 	At time.Time
 }
 
-// Check compares the outcomes with the ledger and with begun. outcomes are oldest first for each
-// reference. begun has the number of begun rounds by reference. Check returns nil, or an
+// Check compares the outcomes with the ledger and with begun. The outcomes of each reference are sorted,
+// the oldest first. begun maps each reference to the number of its begun rounds. Check returns nil, or an
 // error with a line for each problem:
 //
 //   - an order that no outcome names, or an outcome with an order that does not exist;
 //   - an order that existed when its booking was stored as having no order;
-//   - a round that was begun and has no outcome, or two; a round that was not begun and has an outcome;
+//   - a round that was begun and has no outcome or two outcomes;
+//   - an outcome of a round that was not begun;
 //   - a Book that was sent although its order existed, under this or another reference;
 //   - a Book that was sent again before the previous Book was known to have failed. Check finds
 //     this only if Book is sent with the reference as its WithTraceID;
@@ -139,13 +140,13 @@ func (c *checker) checkBooks() {
 		reference := b.TraceID
 		last, again := before[reference]
 		before[reference] = b
-		// A refused call was not executed, so the client may repeat it at once.
+		// After a 401 or 429, Book was not executed, so the client may send it again immediately.
 		refused := (last.Status == 401 || last.Status == 429) && last.Code != 0 && !last.Cut
 		if !again || refused {
 			continue
 		}
 		proven := slices.ContainsFunc(c.outcomes[reference], func(o Outcome) bool {
-			// Truncated, because a database may drop nanoseconds.
+			// Arrived is truncated, because a database may drop the nanoseconds of At.
 			return o.OrderNo == "" && !o.At.Before(last.Arrived.Truncate(time.Microsecond)) && !o.At.After(b.Arrived)
 		})
 		if !proven {
@@ -168,13 +169,13 @@ func Seed() uint64 {
 
 // Config returns the configuration of the sandbox. New orders stay hidden for most of the time of a
 // recovery, divided by [Speed]. There are no rate limits, and the ledger keeps every request. The seed
-// decides which requests meet a fault.
+// decides on which requests a fault acts.
 func Config(seed uint64) *hotelstaystest.Config {
 	return &hotelstaystest.Config{Seed: seed, LateVisibility: 500 * time.Second / Speed, NoRateLimits: true, LedgerLimit: 1_000_000}
 }
 
-// Inject gives a sandbox permanent faults. About half of the calls of Book and 40 % of QueryOrders meet
-// a fault. One fault delays answers by three seconds: let the service wait for less.
+// Inject adds permanent faults to a sandbox. They act on about half of the calls of Book and 40 % of QueryOrders.
+// One fault delays answers by three seconds, so set shorter timeouts in the service.
 func Inject(srv *hotelstaystest.Server) {
 	for _, f := range faults {
 		f.Times = -1

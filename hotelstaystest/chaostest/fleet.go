@@ -59,30 +59,30 @@ type Fleet struct {
 	Bookings int
 	// Processes is the number of processes at the same time. Default: 4.
 	Processes int
-	// Start starts the process with an index. It is called again after a process was killed. Survive
+	// Start starts process number i. Survive calls it again after it has killed the process. Survive
 	// waits for Start without a limit. Later output of the process is discarded.
 	Start func(i int) (*Process, error)
-	// Ended counts the bookings that have ended and are not tried again. A booking that was opened
-	// again has not ended. After an error Ended is called again, because the database may be starting.
+	// Ended returns the number of bookings that have ended and will not be tried again. A booking that was
+	// opened again has not ended. After an error Ended is called again, because the database may be starting.
 	Ended func(context.Context) (int, error)
 
 	// Kills is the number of times that a process is killed with SIGKILL and started again.
 	Kills int
-	// Crashes are called once each. Each function crashes a server and starts it again.
+	// Crashes are functions that crash a server and start it again. Survive calls each function once.
 	Crashes []func(context.Context) error
 	// Lease is the maximum time until other processes continue the work of a frozen process. If it is set,
 	// Survive fails if no booking ends within a Lease while more than a tenth of the bookings are left.
 	Lease time.Duration
 	// Freezes is the number of times that a process is frozen: the first for one and a half leases, the second
-	// until all bookings have ended, the third for half a lease, and so on. It needs Unix.
+	// until all bookings have ended, the third for half a lease, then the same again. Freezes need Unix.
 	Freezes int
-	// Blocks is the number of handlers that block forever, see [MayBlock]. Its process is not killed.
-	// There must be more processes than Freezes and Blocks together.
+	// Blocks is the number of handlers that block forever, see [MayBlock]. The process of a blocked handler is
+	// not killed. There must be more processes than Freezes and Blocks together.
 	Blocks int
-	// Hurry moves the stored times of the service back by d. It must not move the times of a Book that may
-	// be under way, because the sandbox answers in real time. It is called at most five times per second, while
-	// the other functions run. Without it a recovery takes ten minutes, and Survive does not wait so
-	// long for a few bookings.
+	// Hurry moves the stored times of the service back by d, to make time pass. It must not move the times of a Book
+	// that may be in progress, because the sandbox answers in real time. It is called at most five times per second,
+	// while the other functions run. Without Hurry a recovery takes ten minutes, and with few bookings Survive
+	// ends before that.
 	Hurry func(ctx context.Context, d time.Duration)
 	// Grace is the maximum time that the processes may take to stop after all bookings have ended. Survive then
 	// closes their input, as [Process.Close] does. If Grace is 0, the processes are killed instead.
@@ -97,7 +97,7 @@ type Fleet struct {
 	rng       *rand.Rand
 }
 
-// held is a process that is frozen or has a blocked handler. It is not disturbed further.
+// held is a process that is frozen or has a blocked handler. Other disturbances choose another process.
 type held struct {
 	frozen bool
 	until  time.Time // zero: until all bookings have ended
@@ -143,7 +143,7 @@ func (f *Fleet) Survive(ctx context.Context) error {
 	return f.stop()
 }
 
-// stop lets all processes stop at the same time.
+// stop closes the input of all processes at the same time, and waits until they have ended.
 func (f *Fleet) stop() error {
 	late := time.AfterFunc(f.Grace, func() {
 		for _, p := range f.processes {
@@ -172,7 +172,7 @@ func (f *Fleet) start(i int) (*Process, error) {
 	return p, nil
 }
 
-// disturbance happens after some bookings have ended.
+// disturbance calls do when after bookings have ended.
 type disturbance struct {
 	after int
 	do    func(context.Context) error
@@ -196,7 +196,7 @@ func (f *Fleet) disturbances() (all []disturbance) {
 	return all
 }
 
-// disturb makes the disturbances, and waits until all bookings have ended.
+// disturb causes the disturbances, and waits until all bookings have ended.
 func (f *Fleet) disturb(ctx context.Context) error {
 	coming := f.disturbances()
 	var ended int
@@ -210,7 +210,7 @@ func (f *Fleet) disturb(ctx context.Context) error {
 		if ctx.Err() != nil {
 			err := fmt.Errorf("chaostest: %d of %d bookings have ended: %w", ended, f.Bookings, context.Cause(ctx))
 			if failure != nil {
-				err = fmt.Errorf("%w; Ended fails: %w", err, failure)
+				err = fmt.Errorf("%w; the last call of Ended failed: %w", err, failure)
 			}
 			return err
 		}
@@ -253,7 +253,7 @@ func (f *Fleet) alive() error {
 	for i, p := range f.processes {
 		select {
 		case <-p.ended:
-			return fmt.Errorf("chaostest: process %d has ended by itself: %w", i, cmp.Or(p.err, errors.New("exit status 0")))
+			return fmt.Errorf("chaostest: process %d has ended although Survive did not stop it: %w", i, cmp.Or(p.err, errors.New("exit status 0")))
 		default:
 		}
 	}
@@ -282,7 +282,7 @@ func (f *Fleet) kill() error {
 	return nil
 }
 
-// freeze freezes a process, for the time of the nth freeze.
+// freeze freezes a process. n is the number of earlier freezes, which decides how long it lasts.
 func (f *Fleet) freeze(n int) error {
 	i := f.choose()
 	if err := f.processes[i].Freeze(); err != nil {
@@ -330,7 +330,7 @@ func (f *Fleet) hurry(ctx context.Context) {
 	for ticks := time.Tick(tick); ; {
 		select {
 		case now := <-ticks:
-			// Each step must be short compared with a recovery, because Hurry does not move a running Book.
+			// Each step is short compared with a recovery, because Hurry does not move the times of a Book in progress.
 			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():
@@ -339,15 +339,15 @@ func (f *Fleet) hurry(ctx context.Context) {
 	}
 }
 
-// ShellCrash returns a function for Fleet.Crashes. It executes the shell command in an environment
-// variable, which crashes a server, starts it again, and returns when it answers.
+// ShellCrash returns a function for Fleet.Crashes. The function runs the shell command that an environment
+// variable contains. The command must crash a server, start it again, and return when the server answers.
 func ShellCrash(variable string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		command := os.Getenv(variable)
 		if command == "" {
 			return fmt.Errorf("%s is not set: set it to a shell command that restarts the server as after a crash", variable)
 		}
-		// Not a pipe: the server may inherit a pipe, which then never ends.
+		// The output goes to a file. The server may inherit it, and with a pipe Run would wait for the server's end.
 		out, err := os.CreateTemp("", "")
 		if err != nil {
 			return err

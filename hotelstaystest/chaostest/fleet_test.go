@@ -26,11 +26,11 @@ import (
 
 const (
 	shouted = 1 << 20
-	// later begins a command that outlasts every test.
+	// later is the beginning of a shell command that takes longer than every test.
 	later = "sleep 30; "
 )
 
-// part tells a process of a test what to do.
+// part is what a process of a test has to do.
 type part struct{ Role, Folder string }
 
 func TestMain(m *testing.M) {
@@ -85,7 +85,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// begin starts a process.
+// begin starts a process with a role.
 func begin(t *testing.T, role, folder string) *chaostest.Process {
 	t.Helper()
 	p, err := chaostest.Start(part{role, folder})
@@ -127,7 +127,7 @@ func TestProcessCanBeFrozenAndKilled(t *testing.T) {
 func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "handle", "")
-	seen := map[string]int{} // lines of each handler since the other one wrote
+	seen := map[string]int{} // lines of each handler since the other handler wrote a line
 	for lines := 0; max(seen["a"], seen["b"]) < 500; lines++ {
 		if lines == 100 {
 			_, err := fmt.Fprintln(p, "block")
@@ -135,7 +135,7 @@ func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 		}
 		line := lineOf(t, p)
 		seen = map[string]int{line: seen[line] + 1}
-		require.Less(t, lines, 100_000, "both handlers continue") // the pipe may still hold older lines
+		require.Less(t, lines, 100_000, "both handlers continue") // the pipe may still contain older lines
 	}
 	assert.NoError(t, p.Close())
 }
@@ -156,7 +156,7 @@ func TestLongLineBlocksNoProcess(t *testing.T) {
 	p := begin(t, "shout", "")
 	assert.Len(t, lineOf(t, p), shouted)
 	assert.NoError(t, p.Wait())
-	assert.NoError(t, begin(t, "shout", "").Wait(), "nobody reads it")
+	assert.NoError(t, begin(t, "shout", "").Wait(), "Wait does not need a reader")
 }
 
 func TestWaitDoesNotWaitForChildren(t *testing.T) {
@@ -169,7 +169,7 @@ func TestWaitDoesNotWaitForChildren(t *testing.T) {
 	}
 }
 
-// workers returns a fleet whose processes write files instead of bookings.
+// workers returns a fleet whose processes write files instead of making bookings.
 func workers(dir string, wanted int) *chaostest.Fleet {
 	return &chaostest.Fleet{
 		Bookings: wanted,
@@ -201,11 +201,11 @@ func TestFleetMakesAllDisturbances(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "closed"))
 }
 
-// A process is held while it is frozen or has a blocked handler.
+// A frozen process, and a process with a blocked handler, are held.
 func TestHeldProcessIsNotDisturbed(t *testing.T) {
 	t.Parallel()
 	f := workers(t.TempDir(), 100)
-	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // at once, because the files do not matter here
+	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // all have ended, because this test needs no files
 	f.Processes, f.Kills, f.Freezes, f.Blocks, f.Lease = 5, 5, 3, 1, time.Second
 	log := ""
 	f.Logf = func(format string, args ...any) { log += fmt.Sprintf(format, args...) + "\n" }
@@ -234,10 +234,10 @@ func TestFleetReportsWhatFailed(t *testing.T) {
 	t.Parallel()
 	type fleet = chaostest.Fleet
 	for says, change := range map[string]func(f *fleet, cancel func(error)){
-		"has ended by itself": func(f *fleet, _ func(error)) {
+		"has ended although Survive did not stop it": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{}) }
 		},
-		"process 0 has ended by itself": func(f *fleet, _ func(error)) { // while Ended runs
+		"process 0 has ended although Survive did not stop it": func(f *fleet, _ func(error)) { // while Ended runs
 			var all []*chaostest.Process
 			f.Start = func(int) (*chaostest.Process, error) {
 				p, err := chaostest.Start(part{Role: "echo"})
@@ -267,7 +267,7 @@ func TestFleetReportsWhatFailed(t *testing.T) {
 			f.Lease = 10 * time.Millisecond
 		},
 		"bookings have ended: no longer needed": func(_ *fleet, cancel func(error)) { cancel(errors.New("no longer needed")) },
-		"0 of 1000000 bookings have ended: no patience; Ended fails: no such table": func(f *fleet, cancel func(error)) {
+		"0 of 1000000 bookings have ended: no patience; the last call of Ended failed: no such table": func(f *fleet, cancel func(error)) {
 			calls := 0
 			f.Ended = func(context.Context) (int, error) {
 				if calls++; calls == 2 {
@@ -313,7 +313,7 @@ func TestShellCrashDoesNotWaitForTheServer(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "outlived"))
 }
 
-// service has a sandbox, a client that never repeats a call, and the stored outcomes.
+// service is a sandbox, a client that never repeats a call, and the stored outcomes.
 type service struct {
 	*testing.T
 	*hotelstaystest.Server
@@ -322,7 +322,7 @@ type service struct {
 	stored []chaostest.Outcome
 }
 
-// book books for a guest, and returns the order's number, or nothing after an error.
+// book books for a guest, and returns the order's number, or "" after an error.
 func (s *service) book(reference, guest string) string {
 	req := s.offer.Request(reference)
 	req.Guests[0].LastName = guest
@@ -333,7 +333,7 @@ func (s *service) book(reference, guest string) string {
 	return resp.HotelOrder.PlatformReferenceNo
 }
 
-// bookAfter books "a" after a fault.
+// bookAfter injects a fault, and then books under the reference "a".
 func (s *service) bookAfter(f hotelstaystest.Fault) string {
 	f.Operation = hotelstays.OpBook
 	s.Inject(f)
@@ -345,7 +345,7 @@ func (s *service) store(reference string, round int, order string) {
 	s.stored = append(s.stored, chaostest.Outcome{Reference: reference, Round: round, OrderNo: order, At: time.Now()})
 }
 
-// check returns the text of Check's error after happens. begun is the number of rounds by reference.
+// check calls happens, and then returns the text of Check's error. begun maps each reference to its number of rounds.
 func check(t *testing.T, config hotelstaystest.Config, begun map[string]int, happens func(*service)) (problem string) {
 	synctest.Test(t, func(t *testing.T) {
 		config.NoRateLimits = true
@@ -368,18 +368,18 @@ func TestCheckFindsEachProblem(t *testing.T) {
 	for name, c := range map[string]struct {
 		begun   map[string]int
 		happens func(s *service)
-		problem string // empty: no problem
+		problem string // empty if Check must find no problem
 	}{
-		"a good booking": {once, func(s *service) { s.store("a", 1, s.book("a", "One")) }, ""},
-		"a lost answer": {once, func(s *service) {
+		"a booking with one order and one outcome": {once, func(s *service) { s.store("a", 1, s.book("a", "One")) }, ""},
+		"an order whose answer to Book was lost": {once, func(s *service) {
 			s.bookAfter(answerLost)
 			s.store("a", 1, s.Ledger().Orders()[0].PlatformReferenceNo)
 		}, ""},
-		"booked in the second round": {twice, func(s *service) {
+		"an order that was made in the second round": {twice, func(s *service) {
 			s.store("a", 1, s.bookAfter(lost))
 			s.store("a", 2, s.book("a", "One"))
 		}, ""},
-		"sent again after a refusal": {once, func(s *service) {
+		"a Book sent again after a refusal": {once, func(s *service) {
 			s.bookAfter(limited)
 			s.store("a", 1, s.book("a", "One"))
 		}, ""},
@@ -388,7 +388,7 @@ func TestCheckFindsEachProblem(t *testing.T) {
 			s.book("a", "One")
 			s.store("a", 1, "P0")
 		}, "a is stored as order P0, which does not exist"},
-		"an order of another booking": {both, func(s *service) {
+		"an outcome with the order of another booking": {both, func(s *service) {
 			order := s.book("a", "One")
 			s.store("a", 1, order)
 			s.store("b", 1, order)
@@ -411,11 +411,11 @@ func TestCheckFindsEachProblem(t *testing.T) {
 			s.store("a", 1, s.book("a", "One"))
 			s.store("b", 1, s.book("b", "One"))
 		}, "1 Books of stays with an order under another reference"},
-		"sent although its order existed": {once, func(s *service) {
+		"a Book sent although its order existed": {once, func(s *service) {
 			s.book("a", "One")
 			s.store("a", 1, s.book("a", "One"))
 		}, "1 Books whose orders existed"},
-		"sent again without proof": {once, func(s *service) {
+		"a Book sent again without proof of failure": {once, func(s *service) {
 			s.bookAfter(lost)
 			s.store("a", 1, s.book("a", "One"))
 		}, "sent twice: Book of a"},
