@@ -30,7 +30,7 @@ func promises[Tx any]() []promise[Tx] {
 		{rule: "Send stores the outcome if Book returns it immediately", test: knownAtOnce[Tx]},
 		{rule: "concurrent calls of Send send Book once", test: sentOnce[Tx], database: true},
 		{rule: "a worker sends a booking if nobody calls Send", test: workersSend[Tx], database: true},
-		{rule: "after a lost answer the order is found; after a lost request it is absent and booked again", test: lostAnswers[Tx], database: true},
+		{rule: "a lost answer ends as found, and a lost request as absent, which can be booked again", test: lostAnswers[Tx], database: true},
 		{rule: "Wake makes a worker poll", test: wake[Tx], config: lateOrders},
 		{rule: "a worker that stops during a poll releases its booking to other workers", test: stoppedInPoll[Tx]},
 		{rule: "Abandon ends a booking, and Retry opens it again", test: abandonAndRetry[Tx]},

@@ -31,7 +31,7 @@ const (
 
 const (
 	saysAllOrNone = "Claim claims all keys, or none of them"
-	saysSafe      = "methods must be safe for concurrent use"
+	saysSafe      = "the methods must be safe for concurrent use"
 )
 
 var eventPromises = []promise[hotelstays.EventStore]{
@@ -40,7 +40,7 @@ var eventPromises = []promise[hotelstays.EventStore]{
 		"Claim: does it look at every key, and at the claims of its own process? Are earlier keys released if a later key is busy?",
 		busyClaimsNothing},
 	{"a done claim claims nothing", saysAllOrNone, "Claim: are earlier keys released if a later key is done?", doneClaimsNothing},
-	{"done counts for more than busy", "Claim returns ClaimDone if any key is done, else ClaimBusy if any is claimed",
+	{"Claim returns done if any key is done", "Claim returns ClaimDone if any key is done, else ClaimBusy if any is claimed",
 		"Claim: does it return at the first key that is busy?", doneBeforeBusy},
 	{"a claim ends with its lease", "a claim expires after lease",
 		"the expiry that Claim stores, its unit, the clock it is compared with; does Claim replace the expiry of an expired claim?", claimEnds},
@@ -48,19 +48,19 @@ var eventPromises = []promise[hotelstays.EventStore]{
 		"Done: does the lease of the claim still end the key?", doneForRetention},
 	{"Done marks all keys for every process", "Done marks all keys as done",
 		"the loop over keys in Done, and where the state is stored", doneMarksAll},
-	{"Done counts without a claim", "Done marks all keys as done, also if their claim has expired or another caller has claimed them",
+	{"Done needs no claim", "Done marks all keys as done, also if their claim has expired or another caller has claimed them",
 		"Done: does it update only keys that are claimed, or only its own claims?", doneWithoutClaim},
 	{"Release ends the claims of all keys", "Release ends the claims of all keys",
 		"Release: its loop over keys, and which rows it deletes", releaseEnds},
 	{"done keys are not released", "keys that are done stay done", "Release: does it look at the state of a key?", doneIsNotReleased},
-	{"Done at the moment of Release wins", "keys that are done stay done",
+	{"a concurrent Release does not undo Done", "keys that are done stay done",
 		"Release: it must compare and delete in one step, not read and then delete", doneBeatsRelease},
-	{"keys differ in any byte", "keys are compared byte by byte, and have at most 255 bytes of UTF-8",
+	{"keys that differ in one byte are different keys", "keys are compared byte by byte, and have at most 255 bytes of UTF-8",
 		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", eventKeysDiffer},
-	{"one of many claims at once is granted", saysSafe, "Claim: it must look and claim in one step", oneOfManyClaims},
-	{"no key is claimed twice at once", saysSafe,
+	{"only one of many concurrent claims is granted", saysSafe, "Claim: it must look and claim in one step", oneOfManyClaims},
+	{"no key has two claims at the same time", saysSafe,
 		"Claim and Release: they must look and change in one step; keys in different orders must not deadlock", noKeyTwice},
-	{"a clock that is set back loses nothing", "claims and done keys stay if a server's clock is set back",
+	{"claims and done keys stay if a clock is set back", "claims and done keys stay if a server's clock is set back",
 		"how expired keys are found, and how the store treats times in the future", eventsAfterSetBack},
 	{"methods return when ctx ends", "methods must return when ctx ends",
 		"what the methods wait for: a lock, a connection, a retry", eventsReturn},
@@ -81,7 +81,7 @@ func wants(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, ke
 	claim(c, s, want, time.Hour, keys...)
 }
 
-// stays fails unless each key has the state want, in each process.
+// stays fails unless each key has the state want in every process.
 func stays(c *eventCase, want hotelstays.ClaimState, keys ...string) {
 	c.Helper()
 	for _, key := range keys {
@@ -157,7 +157,7 @@ func doneForRetention(c *eventCase) {
 	markDone(c, c.a, retention, k...)
 	wants(c, c.b, done, k[0])
 	if c.isWaiting() {
-		c.pass(time.Second) // the lease is over
+		c.pass(time.Second) // longer than the lease
 	} else {
 		c.pass(retention - time.Minute)
 	}
@@ -214,7 +214,7 @@ func doneBeatsRelease(c *eventCase) {
 			}
 			return c.a.Release(c.Context(), k)
 		})
-		c.mustNot(err, "Done or Release of the same keys at once")
+		c.mustNot(err, "a concurrent Done or Release of the same keys")
 		stays(c, done, k...)
 	}
 }
@@ -252,13 +252,13 @@ func oneOfManyClaims(c *eventCase) {
 			states[i], err = c.both[i%2].Claim(c.Context(), mine, time.Hour)
 			return err
 		})
-		c.mustNot(err, "Claim, by %d callers at once,", callers)
+		c.mustNot(err, "Claim, called by %d callers at the same time,", callers)
 		count := map[hotelstays.ClaimState]int{}
 		for _, state := range states {
 			count[state]++
 		}
 		if count[granted] != 1 || count[busy] != callers-1 {
-			c.broken("of %d claims of the same keys at once %d were granted and %d busy", callers, count[granted], count[busy])
+			c.broken("of %d concurrent claims of the same keys %d were granted and %d busy", callers, count[granted], count[busy])
 		}
 	}
 }
@@ -277,11 +277,11 @@ func noKeyTwice(c *eventCase) {
 		return nil
 	})
 	if err != nil {
-		c.broken("callers at once: %v", err)
+		c.broken("concurrent callers: %v", err)
 	}
 }
 
-// claimOnce claims some of the keys, and ends its claim.
+// claimOnce claims the keys of all with the indexes mine. If the claim is granted, it ends the claim.
 func claimOnce(ctx context.Context, s hotelstays.EventStore, all []string, mine []int, holders *[6]atomic.Int32,
 	finished *[6]atomic.Bool) error {
 	names := make([]string, len(mine))
@@ -318,7 +318,7 @@ func claimOnce(ctx context.Context, s hotelstays.EventStore, all []string, mine 
 
 func eventsAfterSetBack(c *eventCase) {
 	if c.SetBack == nil {
-		c.Log("Fleet.SetBack is nil: not tested")
+		c.Log("this case was skipped because Fleet.SetBack is nil")
 		return
 	}
 	k := keys("claimed", "done", "new")

@@ -1,4 +1,4 @@
-// A correct event store, and its faults.
+// An event store that passes the suite, and faults that the suite must find.
 
 package storetest_test
 
@@ -29,25 +29,25 @@ var eventFaults = []plantedFault{
 	{"claims only the first key", "Claim claims all keys"},
 	{"keeps what it claimed before a busy key", "a busy claim claims nothing"},
 	{"keeps what it claimed before a done key", "a done claim claims nothing"},
-	{"returns busy before it sees a done key", "done counts for more than busy"},
+	{"returns busy before it sees a done key", "Claim returns done if any key is done"},
 	{"stores no expiry of a claim", "a claim ends with its lease"},
 	{"keeps the expiry of an expired claim", "a claim ends with its lease"},
 	{"ends done keys when the lease ends", "done keys stay done for the retention"},
-	{"marks the first key as done", "Done marks all keys for every process"},
+	{"marks only the first key as done", "Done marks all keys for every process"},
 	{"stores done keys in its own process", "Done marks all keys for every process"},
-	{"marks only claimed keys as done", "Done counts without a claim"},
-	{"releases the first key", "Release ends the claims of all keys"},
+	{"marks only claimed keys as done", "Done needs no claim"},
+	{"releases only the first key", "Release ends the claims of all keys"},
 	{"releases done keys", "done keys are not released"},
-	{"releases in a second step after looking", "Done at the moment of Release wins"},
-	{ignoresCase, "keys differ in any byte"},
-	{ignoresBlanks, "keys differ in any byte"},
-	{cutsKeys, "keys differ in any byte"},
-	{"drops keys with a time in the future", "a clock that is set back loses nothing"},
-	{"claims in a second step after looking", "one of many claims at once is granted"},
+	{"looks and releases in two steps", "a concurrent Release does not undo Done"},
+	{ignoresCase, "keys that differ in one byte are different keys"},
+	{ignoresBlanks, "keys that differ in one byte are different keys"},
+	{cutsKeys, "keys that differ in one byte are different keys"},
+	{"drops keys with a time in the future", "claims and done keys stay if a clock is set back"},
+	{"looks and claims in two steps", "only one of many concurrent claims is granted"},
 	{waitsOn, "methods return when ctx ends"},
 }
 
-// eventFleet makes fleets of event stores with a fault.
+// eventFleet returns a function that starts a fleet of event stores. The stores have the fault; "" means no fault.
 func eventFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 	return func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 		table := &eventTable{fault: fault, rows: map[string]eventRow{}}
@@ -62,7 +62,7 @@ type eventTable struct {
 	fault string
 	mu    sync.Mutex
 	rows  map[string]eventRow
-	ahead time.Duration // the lead of its clock over real time
+	ahead time.Duration // how far the table's clock is ahead of real time
 }
 
 type eventRow struct {
@@ -134,7 +134,7 @@ func (e *events) Claim(ctx context.Context, keys []string, lease time.Duration) 
 		claimed = claimed[:min(1, len(claimed))]
 	case "keeps the expiry of an expired claim":
 		claimed = slices.DeleteFunc(claimed, func(key string) bool { _, there := e.rows[key]; return there })
-	case "claims in a second step after looking":
+	case "looks and claims in two steps":
 		hesitate(&e.mu)
 	}
 	for _, key := range claimed {
@@ -153,7 +153,7 @@ func (e *events) Done(ctx context.Context, keys []string, retention time.Duratio
 	switch e.fault {
 	case "ends done keys when the lease ends":
 		retention = min(retention, time.Minute)
-	case "marks the first key as done":
+	case "marks only the first key as done":
 		keys = keys[:1]
 	case "marks only claimed keys as done":
 		if e.state(keys...) != hotelstays.ClaimBusy {
@@ -175,9 +175,9 @@ func (e *events) Release(ctx context.Context, keys []string) error {
 	keys = changeKeys(e.fault, keys)
 	isClaim := func(key string) bool { return !e.rows[key].done || e.fault == "releases done keys" }
 	switch e.fault {
-	case "releases the first key":
+	case "releases only the first key":
 		keys = keys[:1]
-	case "releases in a second step after looking":
+	case "looks and releases in two steps":
 		if e.state(keys...) != hotelstays.ClaimDone {
 			hesitate(&e.mu)
 			isClaim = func(string) bool { return true }

@@ -14,10 +14,10 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestTokenLeaser tests a TokenLeaser, also as a TokenStore. start starts a fleet for one case.
-// Without [Options.InBubble] the lease of the store should last at most five seconds, because one case
-// holds a lease for eight seconds to see that it is renewed. A much shorter lease may end if the
-// machine is too slow.
+// TestTokenLeaser tests a TokenLeaser. It includes TestTokenStore. start starts a fleet for one case.
+// Without [Options.InBubble], use a store whose lease lasts at most five seconds. One case holds a lease
+// for eight seconds to check that the holder renews it. Do not use a much shorter lease, because a slow
+// machine may renew it too late.
 func TestTokenLeaser(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenLeaser], opts *Options) {
 	t.Helper()
 	TestTokenStore(t, func(t *testing.T) Fleet[hotelstays.TokenStore] {
@@ -44,20 +44,20 @@ var leasePromises = []promise[hotelstays.TokenLeaser]{
 		"release: does it delete the lease, of its own key, in the store?", releaseGivesOn},
 	{"each key has its own lease", "TryLease leases the fetch of the token under key",
 		"how the key of the lease is made from that of the token", leasesPerKey},
-	{"a lease leaves the token alone", "one process renews the token, and the others continue with the old one",
+	{"a lease does not change the token", "one process renews the token, and the others continue with the old one",
 		"whether lease and token share a row", leaseLeavesToken},
-	{"of many callers at once one has the lease", saysOneLease, "TryLease: it must look and lease in one step", oneOfManyLeases},
+	{"only one of many concurrent callers has the lease", saysOneLease, "TryLease: it must look and lease in one step", oneOfManyLeases},
 	{"a live holder keeps the lease", saysUntil + "; a fetch takes less than 25 seconds, and ctx bounds the call, not the lease",
 		"the length of the lease, its renewal while the holder works, and whether a renewal or a connection ends with ctx", liveHolderKeeps},
 	{"a late release ends no other lease", "release ends no later lease", "release: it must compare and delete in one step", lateRelease},
-	{"the lease of a dead process ends, also after a late renewal", "the lease of a dead process must end within a minute",
+	{"the lease of a dead process ends, even after a late renewal", "the lease of a dead process must end within a minute",
 		"the expiry of the lease: does the store end it, without the process? A renewal must compare and prolong in one step", deadHolderLoses},
-	{"TryLease returns when ctx ends, and leaves no lease for good", "methods must return when ctx ends",
+	{"TryLease returns when ctx ends, and leaves no permanent lease", "methods must return when ctx ends",
 		"what TryLease waits for, and the expiry of a lease whose caller has gone", leasesReturn},
 }
 
-// tryLease calls TryLease. release is nil if another caller has the lease. Otherwise release is called
-// at the end of the case at the latest, so that the renewal ends.
+// tryLease calls TryLease. release is nil if another caller has the lease. If the case does not call release,
+// its cleanup does, so that the renewal ends.
 func tryLease(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
 	c.Helper()
 	end, ok, err := s.TryLease(c.Context(), key)
@@ -111,7 +111,7 @@ func releaseGivesOn(c *leaseCase) {
 
 func leasesPerKey(c *leaseCase) {
 	all := similarKeys()
-	for some := range slices.Chunk(all[1:], 15) { // only some at a time, because a slow machine has to renew all held leases
+	for some := range slices.Chunk(all[1:], 15) { // not all at the same time, because a slow machine must renew all held leases
 		some = append(some, all[0])
 		releases := make([]func(), len(some))
 		for i, key := range some {
@@ -168,7 +168,7 @@ func oneOfManyLeases(c *leaseCase) {
 		return nil
 	})
 	if err != nil {
-		c.broken("callers at once: %v", err)
+		c.broken("concurrent callers: %v", err)
 	}
 	if leases.Load() == 0 {
 		c.broken("no caller got the lease")
@@ -177,7 +177,7 @@ func oneOfManyLeases(c *leaseCase) {
 		mustLease(c, c.a, k)
 		return
 	}
-	takeOver(c, c.a, k) // waits, because the last release may have failed
+	takeOver(c, c.a, k) // takeOver waits, because the last release may have failed
 }
 
 func liveHolderKeeps(c *leaseCase) {
@@ -194,14 +194,14 @@ func liveHolderKeeps(c *leaseCase) {
 		span = fetchTime
 	}
 	for range 10 {
-		time.Sleep(span / 10) // instead of Advance, so that the holder has time to renew the lease
+		time.Sleep(span / 10) // real time instead of Advance, so that the holder can renew the lease
 		mustNotLease(c, c.b, k)
 	}
 	c.returnsWithin(c.patience(), "release", release)
 	mustLease(c, c.b, k)
 }
 
-// takeOver waits until the lease of a dead process has ended, and takes the lease.
+// takeOver waits until the lease of a dead process has ended, and then gets a lease.
 func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
 	c.Helper()
 	step := time.Second / 2
@@ -215,13 +215,13 @@ func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func(
 	if c.Freeze == nil {
 		hint = "; if a goroutine of the process renews it, set Fleet.Freeze"
 	}
-	c.broken("%s after the death of its holder the lease has not ended%s", deathTime, hint)
+	c.broken("the lease has not ended %s after the death of its holder%s", deathTime, hint)
 	return nil
 }
 
 func lateRelease(c *leaseCase) {
 	third, k := c.Open(), key()
-	for _, again := range []bool{false, true} { // whether the same process takes the later lease
+	for _, again := range []bool{false, true} { // true: the same process gets the later lease
 		late := mustLease(c, c.a, k)
 		thaw := c.freeze(c.a)
 		release := takeOver(c, c.b, k)

@@ -12,9 +12,9 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestRateLimiter tests a RateLimiter. start starts a fleet for one case. Its limiters must not have
-// granted anything yet. The order in which callers are served is not tested, because it is not
-// promised.
+// TestRateLimiter tests a RateLimiter. start starts a fleet for one case. The fleet's limiters must not
+// have granted a slot before. The suite does not test the order in which callers are served, because the
+// interface does not promise an order.
 func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, limiterPromises, rest)
@@ -31,14 +31,14 @@ var (
 	elsewhere = hotelstays.RateLimitKey{BaseURL: "https://other.example", Operation: hotelstays.OpTicket}
 )
 
-const window = time.Second // of the service
+const window = time.Second // the window in which the service counts requests
 
 const (
 	saysLimit   = "the service counts requests by endpoint and client IP address over a rolling second"
-	saysUnsent  = "without a call of Sent no request was sent, and the slot is free at once"
+	saysUnsent  = "without a call of Sent no request was sent, and the slot is free immediately"
 	saysAcquire = "Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends"
-	saysPause   = "Pause grants nothing to key until the given time, also to callers that wait; the longest pause counts"
-	saysAtOnce  = "operations without a rate limit are granted at once unless they are paused; their permit may be nil"
+	saysPause   = "after Pause, no caller gets a slot of key until the given time, even if it already waits; the longest pause counts"
+	saysAtOnce  = "operations without a rate limit are granted immediately unless they are paused; their permit may be nil"
 	saysBudgets = "each key needs its own budget, also those of OpTicket and OpOAuthToken"
 )
 
@@ -53,29 +53,29 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 		"the times that the limiter stores: a time in the future is wrong", limitAfterSetBack},
 	{"waiting callers use most of the limit", saysAcquire, "whether slots are lost, or callers are woken too late", limitIsUsed},
 	{"every waiting caller gets a slot", saysAcquire, "how waiting callers are woken", everyCallerServed},
-	{"a permit that was not sent is free at once", saysUnsent, "Done without Sent", unsentIsFree},
-	{"a caller that waits gets a permit that was not sent", saysUnsent,
+	{"the slot of a permit without Sent is free immediately", saysUnsent, "Done without Sent", unsentIsFree},
+	{"a waiting caller gets the slot of a permit without Sent", saysUnsent,
 		"Done without Sent: does it wake a caller, in every process?", unsentWakes},
 	{"Pause grants nothing until its end", saysPause, "Pause: the times it compares, and slots that are free", pauseHolds},
 	{"Pause holds callers that wait", saysPause,
 		"Acquire: does a caller that waits look at the pause again before it is granted a slot?", pauseHoldsWaiting},
 	{"Pause holds every process", saysPause, "where Pause stores its time", pauseHoldsAll},
 	{"the longest pause counts", saysPause, "Pause: does a shorter one replace a longer one?", longestPause},
-	{"Pause holds its key alone", saysPause, "the key of the pause", pauseOfOne},
+	{"Pause affects only its own key", saysPause, "the key of the pause", pauseOfOne},
 	{"Pause holds an operation without a rate limit", saysPause, "Pause with op.RateLimit() == 0", pauseHoldsUnlimited},
 	{"operations and environments have separate budgets", saysBudgets, "the key of the slots", separateBudgets},
-	{"operations without a rate limit are granted at once", saysAtOnce,
+	{"operations without a rate limit are granted immediately", saysAtOnce,
 		"Acquire with op.RateLimit() == 0", unlimitedAtOnce},
 	{"Acquire returns ctx's error when ctx ends", saysAcquire, "Acquire: does its wait end with ctx?", acquireReturns},
-	{"an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and release its slot?", endedTakesNone},
+	{"Acquire with an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and release its slot?", endedTakesNone},
 	{"a caller that gives up takes no slot", saysAcquire,
 		"Acquire: a slot that is granted as ctx ends goes to the next caller", givenUpTakesNone},
 	{"Sent and Done do not block", "Permit's methods must not block", "Sent and Done: they must not wait for a server", sentDoesNotBlock},
-	{"slots of a dead process come back", "a limiter that processes share must free the slots of a process that dies",
+	{"the slots of a dead process become free", "a limiter that processes share must free the slots of a process that dies",
 		"the lease of a granted slot", deadSlotsComeBack},
 }
 
-// acquire gets a permit of a limited operation within a minute.
+// acquire gets a permit of a limited operation, and fails if that takes a minute.
 func acquire(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey) hotelstays.Permit {
 	c.Helper()
 	permit, err := acquireWithin(c, l, key, time.Minute)
@@ -92,7 +92,7 @@ func acquireWithin(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.Rate
 	return l.Acquire(ctx, hotelstays.RateLimitRequest{Key: key})
 }
 
-// tryAcquire acquires a slot within d, and releases it.
+// tryAcquire acquires a slot within d, and releases the slot without a request.
 func tryAcquire(c *limiterCase, l hotelstays.RateLimiter, d time.Duration) error {
 	permit, err := acquireWithin(c, l, limited, d)
 	if err == nil {
@@ -109,28 +109,28 @@ func acquireAll(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLim
 	return permits
 }
 
-// giveBack ends permits without sending requests.
+// giveBack calls Done of permits without Sent, so no request was sent.
 func giveBack(permits ...hotelstays.Permit) {
 	for _, permit := range permits {
 		permit.Done(hotelstays.PermitResult{})
 	}
 }
 
-// send sends a request. Its answer proves that it arrived at once.
+// send uses a permit for a request. The answer proves that the request arrived immediately.
 func send(permit hotelstays.Permit) {
 	permit.Sent()
 	now := time.Now()
 	permit.Done(hotelstays.PermitResult{ArrivedBy: now, FirstByte: now})
 }
 
-// rest waits until the first slot is granted: a fresh server may wait before its first grant.
+// rest waits until the limiters have granted a first slot, because a fresh server may wait before that.
 func rest(c *limiterCase) {
 	c.Helper()
 	giveBack(acquire(c, c.a, limited), acquire(c, c.b, limited))
-	time.Sleep(window / 2) // because a limiter may report released slots later
+	time.Sleep(window / 2) // a limiter may report released slots later
 }
 
-// grantedWithin fails if f takes so long that slots could become free by the passing of time.
+// grantedWithin fails if f takes so long that used slots could become free again.
 func grantedWithin(c *limiterCase, what string, f func()) {
 	c.Helper()
 	start := time.Now()
@@ -142,7 +142,7 @@ func grantedWithin(c *limiterCase, what string, f func()) {
 
 func allSlotsGranted(c *limiterCase) {
 	for _, l := range c.both {
-		grantedWithin(c, "all slots that are free", func() { giveBack(acquireAll(c, l, limited)...) })
+		grantedWithin(c, "getting all free slots", func() { giveBack(acquireAll(c, l, limited)...) })
 		time.Sleep(window / 2)
 	}
 }
@@ -151,7 +151,7 @@ func noMoreSlots(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
 	for _, l := range c.both {
 		if tryAcquire(c, l, 2*window) == nil {
-			c.broken("with all %d permits out Acquire granted one more", len(permits))
+			c.broken("although all %d slots were in use, Acquire granted another slot", len(permits))
 		}
 	}
 	giveBack(permits...)
@@ -166,7 +166,7 @@ func everyCallerServed(c *limiterCase) {
 		}
 		return err
 	})
-	c.mustNot(err, "Acquire(%s), by %d callers at once, with a minute to wait,", limited, callers)
+	c.mustNot(err, "Acquire(%s), called by %d callers at the same time, with a minute to wait,", limited, callers)
 }
 
 func unsentIsFree(c *limiterCase) {
@@ -200,7 +200,7 @@ func unsentWakes(c *limiterCase) {
 	}
 }
 
-// mustWait acquires a slot, and fails if it is granted before until.
+// mustWait acquires a slot, and fails if Acquire grants it before the time until.
 func mustWait(c *limiterCase, l hotelstays.RateLimiter, until time.Time) {
 	c.Helper()
 	permit := acquire(c, l, limited)
@@ -249,7 +249,7 @@ func pauseHoldsAll(c *limiterCase) {
 	until := time.Now().Add(4 * window)
 	c.a.Pause(limited, until)
 	time.Sleep(window)                            // until all processes know the pause
-	mustWait(c, c.b, until.Add(-c.patience()/10)) // a little earlier, because clocks may differ
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // a little before until, because clocks may differ
 }
 
 func longestPause(c *limiterCase) {
@@ -260,7 +260,7 @@ func longestPause(c *limiterCase) {
 	time.Sleep(window) // until all processes know the pause
 	c.b.Pause(limited, time.Now().Add(window/2))
 	time.Sleep(window)
-	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b asked for the shorter pause; clocks may differ
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b called Pause with the shorter pause; clocks may differ
 }
 
 func pauseOfOne(c *limiterCase) {
@@ -364,7 +364,7 @@ func endedTakesNone(c *limiterCase) {
 func givenUpTakesNone(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
 	given := make(chan struct{})
-	go func() { // at the moment when the callers give up
+	go func() { // a slot becomes free at the moment when the callers give up
 		defer close(given)
 		time.Sleep(window / 2)
 		giveBack(permits...)
@@ -378,7 +378,7 @@ func givenUpTakesNone(c *limiterCase) {
 func sentDoesNotBlock(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
 	if c.Freeze == nil {
-		c.Log("Fleet.Freeze is nil: not tested with a store that hangs")
+		c.Log("not tested with a store that hangs, because Fleet.Freeze is nil")
 	}
 	c.freeze(c.a)
 	for i, permit := range permits {
@@ -391,7 +391,7 @@ func sentDoesNotBlock(c *limiterCase) {
 
 func deadSlotsComeBack(c *limiterCase) {
 	if c.Freeze == nil {
-		c.Log("Fleet.Freeze is nil: not tested")
+		c.Log("this case was skipped because Fleet.Freeze is nil")
 		return
 	}
 	permits := acquireAll(c, c.a, limited)

@@ -1,4 +1,4 @@
-// Who is served first while callers wait.
+// The order in which waiting callers are served.
 
 package storetest
 
@@ -12,8 +12,9 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestFairRateLimiter tests that accounts that wait for a budget take turns, and that calls of higher priority
-// go first, in one process and in several. A RateLimiter need not do this, so TestRateLimiter does not test it.
+// TestFairRateLimiter tests that accounts that wait for the same rate limit take turns, and that calls of higher
+// priority go first, in one process and in several processes. A RateLimiter need not be fair, so TestRateLimiter does not
+// test this.
 func TestFairRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, fairPromises, rest)
@@ -25,7 +26,7 @@ const (
 )
 
 var fairPromises = []promise[hotelstays.RateLimiter]{
-	{"a loud account delays only itself", saysTurns, "Acquire: who is next, by RateLimitRequest.Account", func(c *limiterCase) {
+	{"an account with many calls delays only itself", saysTurns, "Acquire: who is next, by RateLimitRequest.Account", func(c *limiterCase) {
 		lastServedAmong(c, 2*limited.Operation.RateLimit(), 30, caller("loud", 0), caller("quiet", 0))
 	}},
 	{"a call of higher priority goes first", saysPriority, "Acquire: who is next, by RateLimitRequest.Priority", func(c *limiterCase) {
@@ -78,9 +79,9 @@ func lastOfServedAmong(c *limiterCase, l hotelstays.RateLimiter, n, others int, 
 	select {
 	case i := <-served:
 		if int(i) >= n {
-			c.broken("it was served after %d others, of at most %d", i, n-1)
+			c.broken("the last caller was served after %d others instead of at most %d", i, n-1)
 		}
 	case <-ctx.Done():
-		c.broken("it was not served within a minute")
+		c.broken("the last caller was not served within a minute")
 	}
 }

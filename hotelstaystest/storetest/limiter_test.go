@@ -1,4 +1,4 @@
-// A correct rate limiter, and its faults.
+// A rate limiter that passes the suite, and faults that the suite must find.
 
 package storetest_test
 
@@ -29,31 +29,31 @@ var limiterFaults = []plantedFault{
 	{"drops slots with a time in the future", "the limit holds if a clock is set back"},
 	{"counts over three seconds", "waiting callers use most of the limit"},
 	{"wakes no waiting caller", "every waiting caller gets a slot"},
-	{"counts a permit that was not sent as sent", "a permit that was not sent is free at once"},
-	{"looks for a slot each second", "a caller that waits gets a permit that was not sent"},
+	{"counts a permit that was not sent as sent", "the slot of a permit without Sent is free immediately"},
+	{"looks for a slot each second", "a waiting caller gets the slot of a permit without Sent"},
 	{"ignores Pause", "Pause grants nothing until its end"},
 	{"looks at the pause before it waits", "Pause holds callers that wait"},
 	{"pauses only its own process", "Pause holds every process"},
 	{"keeps the last pause", "the longest pause counts"},
-	{"pauses all operations", "Pause holds its key alone"},
-	{"pauses all environments", "Pause holds its key alone"},
+	{"pauses all operations", "Pause affects only its own key"},
+	{"pauses all environments", "Pause affects only its own key"},
 	{"drops pauses without a rate limit", "Pause holds an operation without a rate limit"},
-	{"has one budget", "operations and environments have separate budgets"},
+	{"has one budget for all operations", "operations and environments have separate budgets"},
 	{"counts all environments together", "operations and environments have separate budgets"},
 	{"counts OAuthToken together with Ticket", "operations and environments have separate budgets"},
-	{"limits all operations", "operations without a rate limit are granted at once"},
+	{"limits all operations", "operations without a rate limit are granted immediately"},
 	{"waits after ctx has ended", "Acquire returns ctx's error when ctx ends"},
 	{"hides ctx's error", "Acquire returns ctx's error when ctx ends"},
-	{"takes a slot for an ended ctx", "an ended ctx takes no slot"},
+	{"takes a slot for an ended ctx", "Acquire with an ended ctx takes no slot"},
 	{"grants a slot to a caller that gave up", "a caller that gives up takes no slot"},
 	{"waits for its server in Done", "Sent and Done do not block"},
-	{"keeps the slots of a dead process", "slots of a dead process come back"},
-	{"serves callers in the order of arrival", "a loud account delays only itself"},
-	{"knows no priorities", "a call of higher priority goes first"},
-	{"serves low priorities only if no other waits", "no priority starves"},
+	{"keeps the slots of a dead process", "the slots of a dead process become free"},
+	{"serves callers in the order of arrival", "an account with many calls delays only itself"},
+	{"ignores priorities", "a call of higher priority goes first"},
+	{"serves low priorities only if no other caller waits", "no priority starves"},
 }
 
-// limiterFleet makes fleets of limiters with a fault.
+// limiterFleet returns a function that starts a fleet of limiters. The limiters have the fault; "" means no fault.
 func limiterFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 	return func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		shared, setBack := newWindows(fault), new(atomic.Bool)
@@ -69,7 +69,7 @@ func limiterFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.Rate
 	}
 }
 
-// windows are the slots of each budget.
+// windows holds the slots of each key.
 type windows map[hotelstays.RateLimitKey]*ratelimit.Window
 
 func newWindows(fault string) windows {
@@ -97,7 +97,7 @@ func newWindows(fault string) windows {
 			}
 		}
 		switch fault {
-		case "has one budget":
+		case "has one budget for all operations":
 			for other := range w {
 				w[other] = w[hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpTicket}]
 			}
@@ -113,8 +113,8 @@ func newWindows(fault string) windows {
 // limiter is the rate limiter of one process.
 type limiter struct {
 	fault       string
-	shared, own windows      // of all processes; of this process
-	setBack     *atomic.Bool // the clock of the server
+	shared, own windows      // slots of all processes, and of only this process
+	setBack     *atomic.Bool // whether the server's clock was set back
 	urgent      atomic.Int32 // number of waiting callers of high priority
 
 	mu     sync.Mutex
@@ -184,19 +184,19 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 	return nil, err
 }
 
-// caller returns the caller as the limiter sees it.
+// caller returns the account and priority of a request, changed by the fault.
 func (l *limiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	switch l.fault {
 	case "serves callers in the order of arrival":
 		c.Account = ""
-	case "knows no priorities":
+	case "ignores priorities":
 		c.Priority = 0
 	}
 	return c
 }
 
-// acquire takes a slot of a window.
+// acquire gets a slot of a window.
 func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelstays.RateLimitRequest) (*ratelimit.Permit, error) {
 	within := func(d time.Duration) (*ratelimit.Permit, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
@@ -216,7 +216,7 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelsta
 		}
 	}
 	switch l.fault {
-	case "serves low priorities only if no other waits":
+	case "serves low priorities only if no other caller waits":
 		for req.Priority < 0 && l.urgent.Load() > 0 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}

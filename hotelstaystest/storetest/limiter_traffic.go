@@ -1,4 +1,4 @@
-// Limiters at full demand.
+// Limiters under more calls than the limit allows.
 
 package storetest
 
@@ -18,12 +18,12 @@ type traffic struct {
 	left, arrived  []time.Time
 	begin          time.Time
 	slots          int
-	unansweredPart float64       // the share of requests whose answer proves nothing
-	travel         time.Duration // the longest travel time of a request
-	late           bool          // whether a request travelled for longer, because the machine was too slow
+	unansweredPart float64       // share of requests whose answer does not prove when they arrived
+	travel         time.Duration // longest time from a request's departure to its arrival
+	late           bool          // whether a request took longer than travel, because the machine was too slow
 }
 
-// busiest returns the largest number of times in one half-open window.
+// busiest returns the maximum number of times within one window. The end of a window is not part of it.
 func busiest(times []time.Time) int {
 	slices.SortFunc(times, time.Time.Compare)
 	most, from := 0, 0
@@ -61,13 +61,13 @@ func drive(c *limiterCase, traffic *traffic) {
 	traffic.slots = int(span.Seconds() * float64(limited.Operation.RateLimit()))
 }
 
-// send sends one request, but skips one of ten.
+// send sends one request, but in one of ten calls it returns the permit without a request.
 func (t *traffic) send(permit hotelstays.Permit) {
 	if rand.IntN(10) == 0 {
 		giveBack(permit)
 		return
 	}
-	time.Sleep(rand.N(window / 20)) // for a dial
+	time.Sleep(rand.N(window / 20)) // the time for a dial
 	left := time.Now()
 	permit.Sent()
 	time.Sleep(rand.N(t.travel + 1))
@@ -110,12 +110,12 @@ func limitByArrival(c *limiterCase) {
 			c.broken("%d requests arrived in one second, and the limit is %d", most, limited.Operation.RateLimit())
 		}
 	}
-	c.Log("the machine was too slow again and again: not tested")
+	c.Log("this case was skipped because the machine was too slow in five attempts")
 }
 
 func limitAfterSetBack(c *limiterCase) {
 	if c.SetBack == nil {
-		c.Log("Fleet.SetBack is nil: not tested")
+		c.Log("this case was skipped because Fleet.SetBack is nil")
 		return
 	}
 	var traffic traffic

@@ -1,7 +1,7 @@
 // Package storetest tests implementations of the interfaces that a fleet implements:
 // [hotelstays.EventStore], [hotelstays.TokenStore], [hotelstays.TokenLeaser] and
 // [hotelstays.RateLimiter]. Each suite has a subtest for each promise in the documentation of
-// its interface. A failure says what was promised, what happened instead, and where to look.
+// its interface. A failure reports the promise, what happened instead, and where to look.
 //
 //	func TestEvents(t *testing.T) {
 //		storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
@@ -41,13 +41,13 @@ import (
 	"time"
 )
 
-// Fleet is several processes that share a store or a limiter of type S.
+// Fleet describes several processes that share a store or a limiter of type S.
 type Fleet[S any] struct {
 	// Open opens S for another process. If S is only in the memory of one process, Open returns the same S
 	// each time. The cases of a suite use different keys, so S need not be empty. A RateLimiter must be
 	// new for each case.
 	Open func() S
-	// Freeze stops a process, as SIGSTOP or a lost network does. Its calls hang or fail, and its work
+	// Freeze stops a process, as SIGSTOP or a lost network does: its calls hang or fail, and its work
 	// in the background has no effect, until thaw is called once. A process that is never thawed is
 	// dead. Leave Freeze nil for an S without background work. Cases that need a hanging store are
 	// then skipped.
@@ -60,18 +60,18 @@ type Fleet[S any] struct {
 	SetBack func(d time.Duration)
 }
 
-// Options are the settings of a suite; nil are the defaults.
+// Options are the settings of a suite. nil means the defaults.
 type Options struct {
 	// InBubble runs each case, including its Fleet, in a bubble of testing/synctest. Cleanups of the
 	// case run inside the bubble. They must end all goroutines that S started.
 	InBubble bool
 }
 
-// promise is one sentence of an interface's documentation, and the case that proves it.
+// promise is a rule from an interface's documentation, and the case that proves it.
 type promise[S any] struct {
-	name string // of the subtest
-	says string // what the documentation says
-	look string // where to look for the mistake
+	name string // the name of the subtest
+	says string // the rule in the words of the documentation
+	look string // where to look for the mistake after a failure
 	test func(*run[S])
 }
 
@@ -84,7 +84,7 @@ type run[S any] struct {
 	both       []S
 }
 
-// runAll runs the case of each promise, after begin.
+// runAll runs the case of each promise in a subtest. It calls begin before the case.
 func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts *Options, promises []promise[S], begin func(*run[S])) {
 	t.Helper()
 	bubble := opts != nil && opts.InBubble
@@ -106,13 +106,13 @@ func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts *Options,
 	}
 }
 
-// broken ends the case: the promise does not hold.
+// broken fails and ends the case, because the promise does not hold.
 func (c *run[S]) broken(format string, args ...any) {
 	c.Helper()
 	c.Fatalf("%s\npromised: %s\nlook at:  %s", fmt.Sprintf(format, args...), c.says, c.look)
 }
 
-// mustNot ends the case with an error that the store returned.
+// mustNot fails and ends the case if the store returned an error.
 func (c *run[S]) mustNot(err error, call string, args ...any) {
 	c.Helper()
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *run[S]) mustNot(err error, call string, args ...any) {
 }
 
 const (
-	// slack is added to a span that must be over, because stores may round to a second.
+	// slack is added to a time span that must have ended, because stores may round to a second.
 	slack = time.Second
 	// deathTime is the maximum time from the death of a process to the end of its lease.
 	deathTime = time.Minute
@@ -140,7 +140,7 @@ func (c *run[S]) freeze(process S) (thaw func()) {
 	return thaw
 }
 
-// isWaiting reports whether a span costs real time.
+// isWaiting reports whether pass sleeps in real time.
 func (c *run[S]) isWaiting() bool { return !c.bubble && c.Advance == nil }
 
 func (c *run[S]) pass(d time.Duration) {
@@ -151,9 +151,9 @@ func (c *run[S]) pass(d time.Duration) {
 	time.Sleep(d)
 }
 
-// halfway calls begin with a span, lets half of it pass, and calls complain. A complaint within the
-// span breaks the promise. If it came later, the machine was too slow, and halfway begins again with a
-// longer span. When halfway returns, the span is over.
+// halfway calls begin with a time span, lets half of the span pass, and calls complain. A complaint before the
+// end of the span breaks the promise. If complain returned later, the machine was too slow, and halfway begins again
+// with a longer span. When halfway returns, the span has ended.
 func (c *run[S]) halfway(begin func(span time.Duration), complain func() string) {
 	c.Helper()
 	span := time.Minute
@@ -198,7 +198,7 @@ func (c *run[S]) returnsWithin(limit time.Duration, call string, f func()) {
 	select {
 	case <-done:
 	case <-time.After(limit):
-		if c.bubble { // the bubble must not end before the call
+		if c.bubble { // the call must end before the bubble ends
 			select {
 			case <-done:
 			case <-time.After(1000 * time.Hour):
@@ -214,7 +214,7 @@ type call struct {
 	do   func(context.Context) error
 }
 
-// returnsWithCtx proves that calls return when their ctx ends: before the call, and while
+// returnsWithCtx checks that calls return if their ctx has ended before the call, and if it ends while
 // the process is frozen.
 func (c *run[S]) returnsWithCtx(process S, calls []call) {
 	c.Helper()
@@ -224,7 +224,7 @@ func (c *run[S]) returnsWithCtx(process S, calls []call) {
 		c.returnsWithin(c.patience(), call.name+" with an ended ctx", func() { _ = call.do(ended) })
 	}
 	if c.Freeze == nil {
-		c.Log("Fleet.Freeze is nil: not tested with a store that hangs")
+		c.Log("not tested with a store that hangs, because Fleet.Freeze is nil")
 		return
 	}
 	defer c.freeze(process)()
@@ -282,6 +282,6 @@ func similarKeys() []string {
 		k + "'", k + "''", k + `"`, k + "%", k + "_", k + `\`, k + `\\`, k + "';--", k + "`", k + "?", k + "$1", // SQL
 		k + "*", k + "[a]", k + "{a}", "{" + k + "}", k + ":", k + ":a", k + "\r\n", // Redis
 		k + ",", k + "|", k + "/", k + "\x01", k + "\x7f",
-		long, long + "a", long + "b", // equal except for the last byte
+		long, long + "a", long + "b", // equal up to the last byte
 	}
 }

@@ -1,4 +1,4 @@
-// The suites accept correct implementations and find every planted fault. Each case finds at least one fault.
+// The suites accept correct implementations, and find every planted fault. Each case of a suite finds at least one fault.
 
 package storetest_test
 
@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// plantVariable makes TestPlantedFaults run the faulty implementations.
+// plantVariable, if set, makes TestPlantedFaults run the faulty implementations.
 const plantVariable = "HOTELSTAYS_TEST_PLANTED"
 
 // TestSuitesFindPlantedFaults runs TestPlantedFaults in another process, because TestPlantedFaults must fail.
@@ -52,10 +52,10 @@ func TestSuitesFindPlantedFaults(t *testing.T) {
 	}
 }
 
-// plantedFault is a fault of an implementation. The implementations compare the name.
+// plantedFault is a fault of an implementation, and the case that finds it. Implementations compare the fault's name.
 type plantedFault struct{ name, caughtBy string }
 
-// planted are the suites and their faults.
+// planted maps each suite to its planted faults, and to a function that runs the suite with a fault.
 var planted = map[string]struct {
 	faults []plantedFault
 	run    func(t *testing.T, fault string)
@@ -72,7 +72,7 @@ var planted = map[string]struct {
 	}},
 }
 
-// TestPlantedFaults fails on purpose. TestSuitesFindPlantedFaults runs it.
+// TestPlantedFaults does nothing by itself. TestSuitesFindPlantedFaults runs it in another process, where it fails on purpose.
 func TestPlantedFaults(t *testing.T) {
 	if os.Getenv(plantVariable) == "" {
 		return
@@ -84,7 +84,7 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
-// The faults of stores of any kind.
+// The faults that both kinds of store can have.
 const (
 	ignoresCase   = "compares keys regardless of case"
 	ignoresBlanks = "ignores trailing blanks"
@@ -113,16 +113,16 @@ func changeKeys(fault string, keys []string) []string {
 	return keys
 }
 
-// hesitate lets other callers act between two steps under a lock.
+// hesitate unlocks mu for a moment, so that other callers act between two steps.
 func hesitate(mu *sync.Mutex) {
 	mu.Unlock()
 	time.Sleep(time.Millisecond)
 	mu.Lock()
 }
 
-// gate holds the calls of a frozen process.
+// gate blocks the calls of a frozen process.
 type gate struct {
-	shut  atomic.Pointer[chan struct{}] // closed by thaw; nil: open
+	shut  atomic.Pointer[chan struct{}] // closed by thaw; nil if the process is not frozen
 	blind bool                          // whether calls ignore ctx
 }
 
@@ -135,7 +135,7 @@ func (g *gate) freeze() (thaw func()) {
 	}
 }
 
-// pass returns when the process is not frozen, or returns the error of ctx.
+// pass waits until the process is not frozen. It returns the error of ctx if ctx ends before.
 func (g *gate) pass(ctx context.Context) error {
 	shut := g.shut.Load()
 	if g.blind {
@@ -153,7 +153,7 @@ func (g *gate) pass(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// fleetOf makes a fleet of processes that can be frozen.
+// fleetOf returns a fleet whose processes can be frozen.
 func fleetOf[S any, P interface{ freeze() func() }](open func() S) storetest.Fleet[S] {
 	return storetest.Fleet[S]{Open: open, Freeze: func(s S) func() { return any(s).(P).freeze() }}
 }

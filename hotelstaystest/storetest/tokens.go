@@ -24,13 +24,13 @@ func TestTokenStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.Toke
 type tokenCase = run[hotelstays.TokenStore]
 
 const (
-	saysStored  = "Store stores t under key, until t.Expiry if that is set"
+	saysStored  = "Store stores t under key until t.Expiry, if Expiry is set"
 	saysRefused = "CompareAndDelete deletes the token under key if it is still the refused one"
 )
 
 var tokenPromises = []promise[hotelstays.TokenStore]{
 	{"Load without a token returns a zero Token", "Load returns the token under key, or a zero Token",
-		"Load: is a missing row an error?", loadWithoutToken},
+		"Load: does a missing row cause an error?", loadWithoutToken},
 	{"Load returns what was stored", "it must store Token.Value.Reveal(); it may round Expiry down, to a second",
 		"how Store writes value and expiry (JSON redacts the value), and the time zone of the expiry", loadReturnsStored},
 	{"every process loads the token", "TokenStore shares tokens between processes", "where Store stores", everyProcessLoads},
@@ -39,16 +39,16 @@ var tokenPromises = []promise[hotelstays.TokenStore]{
 	{"a token is there until its expiry", saysStored,
 		"the expiry that Store stores, its unit, and the clock it is compared with", tokenUntilExpiry},
 	{"an expired token is never loaded", saysStored, "Store with an Expiry in the past: an error is fine", pastExpiry},
-	{"keys differ in any byte", "keys are compared byte by byte",
+	{"keys that differ in one byte are different keys", "keys are compared byte by byte",
 		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", tokenKeysDiffer},
 	{"CompareAndDelete deletes the refused token for all", saysRefused, "CompareAndDelete: does it delete at all?", deletesRefused},
 	{"CompareAndDelete compares only the value", saysRefused + "; only the values are compared",
 		"CompareAndDelete: it must not compare Expiry, which Load may have rounded", comparesValue},
 	{"CompareAndDelete keeps every other token", saysRefused, "CompareAndDelete: does it compare, and does it look at the key?", keepsOthers},
-	{"CompareAndDelete without a token does nothing", saysRefused, "CompareAndDelete: is a missing row an error?", deletesNothing},
+	{"CompareAndDelete without a token does nothing", saysRefused, "CompareAndDelete: does a missing row cause an error?", deletesNothing},
 	{"CompareAndDelete never deletes a successor", saysRefused + "; a successor that is stored meanwhile stays",
 		"CompareAndDelete: it must compare and delete in one step", successorStays},
-	{"callers at once load whole tokens", "methods must be safe for concurrent use",
+	{"concurrent callers load whole tokens", "methods must be safe for concurrent use",
 		"whether Store writes value and expiry in one step", wholeTokens},
 	{"methods return when ctx ends", "methods must return when ctx ends",
 		"what the methods wait for: a lock, a connection, a retry", tokensReturn},
@@ -242,7 +242,7 @@ func successorStays(c *tokenCase) {
 			}
 			return c.a.CompareAndDelete(c.Context(), k, refused)
 		})
-		c.mustNot(err, "Store or CompareAndDelete of one key at once")
+		c.mustNot(err, "a concurrent Store or CompareAndDelete of the same key")
 		wantToken(c, c.a, k, successor)
 	}
 }
@@ -275,7 +275,7 @@ func wholeTokens(c *tokenCase) {
 		return nil
 	})
 	if err != nil {
-		c.broken("callers at once: %v", err)
+		c.broken("concurrent callers: %v", err)
 	}
 }
 

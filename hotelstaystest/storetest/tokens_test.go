@@ -1,4 +1,4 @@
-// A correct token store with leases, and its faults.
+// A token store with leases that passes the suite, and faults that the suite must find.
 
 package storetest_test
 
@@ -25,32 +25,32 @@ var tokenFaults = []plantedFault{
 	{"keeps the first token", "a later token replaces an earlier one"},
 	{"replaces a missing expiry by a day", "a token without an expiry stays"},
 	{"ends a token early", "a token is there until its expiry"},
-	{"treats a past expiry as a missing one", "an expired token is never loaded"},
+	{"treats a past expiry as a missing expiry", "an expired token is never loaded"},
 	{"ignores the expiry of a token", "a token is there until its expiry"},
-	{ignoresCase, "keys differ in any byte"},
-	{ignoresBlanks, "keys differ in any byte"},
-	{cutsKeys, "keys differ in any byte"},
+	{ignoresCase, "keys that differ in one byte are different keys"},
+	{ignoresBlanks, "keys that differ in one byte are different keys"},
+	{cutsKeys, "keys that differ in one byte are different keys"},
 	{"deletes nothing", "CompareAndDelete deletes the refused token for all"},
 	{"compares the expiry", "CompareAndDelete compares only the value"},
 	{"deletes any token", "CompareAndDelete keeps every other token"},
 	{"deletes the token under all keys", "CompareAndDelete keeps every other token"},
 	{"returns an error if there is nothing to delete", "CompareAndDelete without a token does nothing"},
-	{"deletes in a second step after comparing", "CompareAndDelete never deletes a successor"},
-	{"stores value and expiry in two steps", "callers at once load whole tokens"},
+	{"compares and deletes in two steps", "CompareAndDelete never deletes a successor"},
+	{"stores value and expiry in two steps", "concurrent callers load whole tokens"},
 	{waitsOn, "methods return when ctx ends"},
 	{"grants the lease to every caller", "one caller has the lease"},
 	{"releases nothing", "release gives the lease to the next caller"},
 	{"has one lease for all keys", "each key has its own lease"},
-	{"has lease and token in one row", "a lease leaves the token alone"},
-	{"leases in a second step after looking", "of many callers at once one has the lease"},
+	{"has lease and token in one row", "a lease does not change the token"},
+	{"looks and leases in two steps", "only one of many concurrent callers has the lease"},
 	{"ends a lease with ctx", "a live holder keeps the lease"},
 	{"has a lease of five seconds", "a live holder keeps the lease"},
-	{"has leases that do not end", "the lease of a dead process ends, also after a late renewal"},
+	{"has leases that do not end", "the lease of a dead process ends, even after a late renewal"},
 	{"releases the lease of another caller, too", "a late release ends no other lease"},
-	{"renews the lease of another caller, too", "the lease of a dead process ends, also after a late renewal"},
+	{"renews the lease of another caller, too", "the lease of a dead process ends, even after a late renewal"},
 }
 
-// tokenFleet makes fleets of token stores with a fault.
+// tokenFleet returns a function that starts a fleet of token stores. The stores have the fault; "" means no fault.
 func tokenFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
 	return func(*testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
 		return fleetOf[hotelstays.TokenLeaser, *tokens](newTokenTable(fault).open)
@@ -85,7 +85,7 @@ func (s *tokenTable) open() hotelstays.TokenLeaser {
 
 var errNoRows = errors.New("no rows")
 
-// find returns the token under a key unless it has expired.
+// find returns the token under a key. If the token has expired, find returns a zero Token.
 func (s *tokenTable) find(key string) hotelstays.Token {
 	t := s.tokens[key]
 	if !t.Expiry.IsZero() && !t.Expiry.After(time.Now()) && s.fault != "ignores the expiry of a token" {
@@ -127,7 +127,7 @@ func (s *tokens) Store(ctx context.Context, key string, t hotelstays.Token) erro
 		if t.Expiry.IsZero() {
 			t.Expiry = time.Now().Add(24 * time.Hour)
 		}
-	case "treats a past expiry as a missing one":
+	case "treats a past expiry as a missing expiry":
 		if !t.Expiry.After(time.Now()) {
 			t.Expiry = time.Time{}
 		}
@@ -170,7 +170,7 @@ func (s *tokens) CompareAndDelete(ctx context.Context, key string, refused hotel
 		if found.Value.IsZero() {
 			return errNoRows
 		}
-	case "deletes in a second step after comparing":
+	case "compares and deletes in two steps":
 		hesitate(&s.mu)
 	}
 	if remove {
@@ -203,7 +203,7 @@ func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok b
 	if s.isLeased(key) && s.fault != "grants the lease to every caller" {
 		return nil, false, nil
 	}
-	if s.fault == "leases in a second step after looking" {
+	if s.fault == "looks and leases in two steps" {
 		hesitate(&s.mu)
 	}
 	end := time.Now().Add(span)
@@ -224,7 +224,7 @@ func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok b
 	return release, true, nil
 }
 
-// freeze holds the calls of a process. With the fault its renewals come late.
+// freeze blocks the calls of a process. With one of the faults, its renewals happen late.
 func (s *tokens) freeze() (thaw func()) {
 	open := s.gate.freeze()
 	if s.fault != "renews the lease of another caller, too" {
