@@ -83,6 +83,8 @@ type Options[Tx any] struct {
 	// an order that is confirmed or cancelled already, and OnOrder is not called for that state again:
 	// let both store an order by the same function.
 	//
+	// Set OnOrder in every process. If a booking ends in a process without OnOrder, its order is not followed.
+	//
 	// The pause before the next read is a quarter of the time since the last change or Wake, but at
 	// least a minute and at most twelve hours.
 	OnOrder func(ctx context.Context, tx Tx, change *OrderChange) error
@@ -325,17 +327,17 @@ func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{},
 	return e.watchers.Watch(watched(e.account, customerReferenceNo))
 }
 
-// Wake makes a worker act now on everything under a reference: it polls for the order of a booking, and
-// reads the order of a cancellation and a followed order. Call it from a webhook handler with the event's
+// Wake makes a worker of any process act now on everything under a reference: it polls for the order of a
+// booking, and reads the order of a cancellation and a followed order. Call it from a webhook handler with the event's
 // reference, but after the event's transaction has ended: Wake writes in separate transactions. Bookings
 // that are unknown, have ended or wait for Send stay as they are, without an error.
 func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
 	err := wake(ctx, e, KindBooking, customerReferenceNo, booking.wake)
-	if err == nil && e.opts.OnCancel != nil {
+	if err == nil {
 		err = wake(ctx, e, KindCancel, customerReferenceNo, cancellation.wake)
 	}
-	if err == nil && e.opts.OnOrder != nil {
+	if err == nil {
 		err = wake(ctx, e, KindOrder, customerReferenceNo, followed.wake)
 	}
 	return e.failed(err, "Wake: reference %q", customerReferenceNo)

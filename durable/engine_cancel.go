@@ -290,11 +290,9 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 	if err != nil {
 		return err
 	}
-	if e.opts.OnOrder != nil {
-		if err := wake(ctx, e, KindOrder, reference, followed.wake); err != nil {
-			e.log.WarnContext(ctx, "cannot wake an order after its cancellation; it is read later",
-				slog.String("reference", reference), slog.String("error", err.Error()))
-		}
+	if err := wake(ctx, e, KindOrder, reference, followed.wake); err != nil {
+		e.log.WarnContext(ctx, "cannot wake an order after its cancellation; it is read later",
+			slog.String("reference", reference), slog.String("error", err.Error()))
 	}
 	return nil
 }

@@ -136,6 +136,26 @@ func TestRunLooksForDueRows(t *testing.T) {
 	}
 }
 
+func TestProcessWithoutOnCancelAndOnOrderWakesTheirRows(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.begin("ref-1")
+		e.book = found
+		e.send()
+		require.NoError(t, e.cancel(toCancel))
+		kinds := []durable.Kind{durable.KindCancel, durable.KindOrder}
+		for _, kind := range kinds {
+			row := e.row(kind, "ref-1")
+			row.Due = time.Now().Add(time.Hour)
+			e.store.Put(*row)
+		}
+		e.reopen(func(o *options) { o.OnCancel, o.OnOrder = nil, nil })
+		require.NoError(t, e.Wake(t.Context(), "ref-1"))
+		for _, kind := range kinds {
+			assert.False(t, e.row(kind, "ref-1").Due.After(time.Now()), kind)
+		}
+	})
+}
+
 func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kind    durable.Kind
