@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Check price and availability of an offer right before it is booked.
+// CheckAvail returns the current price and availability of an offer. Call it immediately before Book.
 func ExampleClient_CheckAvail() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -28,7 +28,7 @@ func ExampleClient_CheckAvail() {
 		log.Fatal(err)
 	}
 	if !check.Available() {
-		fmt.Println("gone")
+		fmt.Println("no longer available")
 		return
 	}
 	fmt.Println("now", check.RoomRatePkg.TotalRate.NetRate, "until", check.RoomRatePkg.RefundableUntil, "for free")
@@ -42,7 +42,7 @@ func ExampleCompareOffer() {
 	defer srv.Close()
 	booking := prepareBooking(ctx, srv, client, "ref-1")
 	seen := booking.Expect
-	srv.MoveRate(seen.RatePkgID, 2) // two percent dearer
+	srv.MoveRate(seen.RatePkgID, 2) // the price rises by two percent
 
 	check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: booking.SessionID, RatePkgID: booking.RatePkgID})
 	if err != nil {
@@ -72,14 +72,14 @@ func ExampleOfferDiff_Within() {
 	}
 	now := &types.RoomRatePkg{
 		TotalRate: types.Rate{NetRate: types.Money{Currency: "EUR", Amount: "243.50"}},
-		Board:     &types.Board{BoardID: types.BoardBB}, // breakfast on top
+		Board:     &types.Board{BoardID: types.BoardBB}, // breakfast is now included
 	}
 	diff := hotelstays.CompareOffer(seen, now)
 	fmt.Println(diff)
 	fmt.Println(diff.Within(hotelstays.Tolerance{}))
 	fmt.Println(diff.Within(hotelstays.Tolerance{
 		NetRisePercent: decimal.NewFromInt(2),
-		NetRise:        types.Money{Currency: "EUR", Amount: "5.00"}, // at most
+		NetRise:        types.Money{Currency: "EUR", Amount: "5.00"}, // but at most this amount
 		Accept:         []types.OfferField{types.OfferBoard},
 	}))
 	// Output:
@@ -88,7 +88,7 @@ func ExampleOfferDiff_Within() {
 	// true
 }
 
-// Check a booking before you store it, because it is sent much later.
+// ValidateBook checks a booking that you store now and send later.
 func ExampleClient_ValidateBook() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -112,7 +112,7 @@ func ExampleClient_Book() {
 	defer srv.Close()
 	offer := prepareBooking(ctx, srv, client, "ref-1")
 
-	// Reference and session are stored before this call.
+	// Store the reference and the session before this call.
 	booked, err := client.Book(ctx, &hotelstays.BookRequest{
 		SessionID:           offer.SessionID,
 		RatePkgID:           offer.RatePkgID,
@@ -211,8 +211,8 @@ func ExampleClient_RecoverBooking() {
 	// Output: booked after all: PO000000001
 }
 
-// A job queue takes one step at a time. Between the steps the recovery is stored as JSON, and any
-// process of the account can take the next step.
+// StepRecovery makes one poll, for example in a job queue. Between the polls you store the recovery as JSON. Any process
+// of the account can make the next poll.
 func ExampleClient_StepRecovery() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -235,7 +235,7 @@ func ExampleClient_StepRecovery() {
 	// Output: not booked: check the offer, then book again under the same reference
 }
 
-// The stay of the examples lies far ahead, so that it can be booked and cancelled.
+// The stay of the examples is far in the future, so that it can be booked and cancelled.
 const (
 	arrival   types.Date = "2040-03-12"
 	departure types.Date = "2040-03-15"
@@ -248,7 +248,7 @@ func startSandbox(config ...hotelstaystest.Config) (*hotelstaystest.Server, *hot
 	return srv, clientOf(srv)
 }
 
-// clientOf is New for a sandbox.
+// clientOf returns a client of a sandbox's first account.
 func clientOf(srv *hotelstaystest.Server, opts ...hotelstays.Option) *hotelstays.Client {
 	client, err := hotelstays.New(srv.URL, ticketOf(srv), append(opts, hotelstays.WithHTTPClient(srv.Client()))...)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// One client serves a whole process. New does not connect. It reports all faults of its arguments at once.
+// One client serves a whole process. New does not connect. It reports all faults of its arguments in one error.
 func ExampleNew() {
 	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
 		AppKey: "app-key", AppSecret: types.NewSecret("app-secret"),
@@ -70,7 +70,7 @@ func ExampleClient_Ticket() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("ticket:", resp.Ticket, resp.Ticket.Reveal() != "") // secrets do not print
+	fmt.Println("ticket:", resp.Ticket, resp.Ticket.Reveal() != "") // a secret prints as [redacted]
 
 	_, err = client.Ticket(ctx, &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret("another")})
 	fmt.Println("refused:", errors.Is(err, hotelstays.ErrUnauthorized))
@@ -152,8 +152,8 @@ func ExampleWithTraceIDFrom() {
 	// Output: <nil> 4bf92f3577b34da6
 }
 
-// Do calls an operation, or sends and reads fields, that this version has no Go type for. A read
-// may be repeated, so it is Idempotent.
+// Do calls an operation without a method, or sends and reads fields without a Go type. A read may be repeated, so
+// Idempotent is true.
 func ExampleClient_Do() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -235,8 +235,8 @@ func logger(attributes ...string) *slog.Logger {
 	}))
 }
 
-// Attempts are logged at debug level, retries and new tokens at info, and what needs attention at warn. No secret is
-// logged.
+// The client logs attempts at level debug, retries and new tokens at info, and problems that need attention at warn. It
+// logs no secret.
 func ExampleWithLogger() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
@@ -250,8 +250,7 @@ func ExampleWithLogger() {
 	// <nil>
 }
 
-// A web service answers its own users with the kind of an error, which repeats nothing of the
-// API's answer.
+// A web service answers its own users with the kind of an error, which quotes nothing of the API's answer.
 func ExampleErrorKind_HTTPStatus() {
 	answer := func(w http.ResponseWriter, err error) {
 		kind := hotelstays.KindOf(err)
@@ -276,8 +275,8 @@ func ExampleWithObserver() {
 	// OrderVoucher 404 "not_found"
 }
 
-// countingLimiter grants at once and counts what was sent. The limiter of a fleet asks a store that its processes
-// share, as contrib/hotelstaysredis does.
+// countingLimiter never waits, and counts the requests that were sent. The processes of a fleet need a limiter with a
+// common store, such as contrib/hotelstaysredis.
 type countingLimiter struct {
 	mu   sync.Mutex
 	left map[hotelstays.Operation]int
@@ -313,7 +312,7 @@ func ExampleWithRateLimiter() {
 	// Output: map[Destinations:1 Ticket:1] <nil>
 }
 
-// A catalogue sync shares the account and its token, and lets travellers go first.
+// The client of a catalogue sync shares the account and the token. Its low priority lets other requests go first.
 func ExampleClient_With() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
@@ -384,7 +383,7 @@ func ExampleWithTokenStore() {
 	defer srv.Close()
 	store := &sharedTokens{held: map[string]hotelstays.Token{}}
 
-	for range 3 { // each is another process
+	for range 3 { // each client stands for another process
 		client := clientOf(srv, hotelstays.WithTokenStore(store))
 		_, err := client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{})
 		fmt.Println(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// An empty request asks for the top of the tree, a parent for the places below it.
+// An empty request returns the top of the tree. A request with a parent returns the places below the parent.
 func ExampleClient_Destinations() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -61,8 +61,8 @@ func ExampleClient_WalkDestinations() {
 	// cities with hotels: 8
 }
 
-// One page of a destination's hotels. A catalogue is keyed on PlatformHotelID, which
-// stays the same; a hotel without one is not matched to the master catalogue yet.
+// One page of a destination's hotels. PlatformHotelID stays the same, so use it as the key of a catalogue. A hotel without
+// it is not yet matched to the master catalogue.
 func ExampleClient_HotelsMetadata() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -74,7 +74,7 @@ func ExampleClient_HotelsMetadata() {
 		log.Fatal(err)
 	}
 	for _, hotel := range page.HotelsMetadata {
-		fmt.Println(hotel.PlatformHotelID, hotel.Name, *hotel.Rating) // nil where the service does not say
+		fmt.Println(hotel.PlatformHotelID, hotel.Name, *hotel.Rating) // nil if the answer has no rating
 	}
 	fmt.Println("of", page.Page.Total, "more:", *page.Page.HasMore)
 	// Output:
@@ -84,7 +84,7 @@ func ExampleClient_HotelsMetadata() {
 	// of 12 more: true
 }
 
-// All hotels of a destination, page by page as the loop asks for them.
+// All hotels of a destination. Each page is fetched when the loop needs it.
 func ExampleClient_HotelsMetadataAll() {
 	srv, client := startSandbox()
 	defer srv.Close()

@@ -1,4 +1,4 @@
-// A unit test with a fake in the client's place.
+// A unit test with a fake instead of the client.
 
 package hotelstays_test
 
@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A searcher is what the code under test uses of a client.
+// searcher has the method of the client that the code under test uses.
 type searcher interface {
 	HotelListStream(context.Context, *hotelstays.HotelListRequest, ...hotelstays.CallOption) *hotelstays.HotelListStream
 }
@@ -30,7 +30,7 @@ func hotelIDsIn(ctx context.Context, s searcher, destination, currency string) (
 	return ids, nil
 }
 
-// fakeSearcher records what it is asked for, and finds one hotel.
+// fakeSearcher records the destination and the options of a search, and finds one hotel.
 type fakeSearcher struct {
 	destination string
 	opts        hotelstays.CallOptions

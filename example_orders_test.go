@@ -50,7 +50,7 @@ func ExampleQueryOrdersResponse_Complete() {
 	// Output: 0 true
 }
 
-// AwaitOrder polls until the supplier has decided. See WakeHub for how a webhook makes it poll at once.
+// AwaitOrder polls until the supplier has decided. With a WakeHub, a webhook makes it poll immediately.
 func ExampleClient_AwaitOrder() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.Config{ConfirmAfter: hotelstaystest.AtOnce})
@@ -101,7 +101,7 @@ func ExampleClient_Cancel() {
 	ctx := context.Background()
 	srv, client := startSandbox()
 	defer srv.Close()
-	session, order := bookRoom(ctx, srv, client, "ref-1") // stored together
+	session, order := bookRoom(ctx, srv, client, "ref-1") // store both
 
 	cancelled, err := client.Cancel(ctx, &hotelstays.CancelRequest{
 		SessionID:           session,

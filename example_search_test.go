@@ -90,7 +90,7 @@ func ExampleClient_HotelListStream() {
 	hotels := 0
 	for hotel, err := range search.Hotels() {
 		if err != nil {
-			fmt.Println("forget the hotels so far:", err)
+			fmt.Println("discard the hotels so far:", err)
 			return
 		}
 		hotels++
@@ -108,7 +108,7 @@ func ExampleClient_HotelListBatches() {
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus,
 		Status: 400}) // one batch is refused
 
-	offers := map[string]string{} // session by hotel: each page has its own
+	offers := map[string]string{} // the session of each hotel, because each page has its own session
 	var failed []string
 	for page, err := range client.HotelListBatches(context.Background(), &hotelstays.HotelListRequest{
 		HotelIDs: srv.HotelIDs(100), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},

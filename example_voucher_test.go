@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// AwaitVoucher polls until the document exists, has failed, or is withheld. SaveVoucher writes a complete, verified
+// AwaitVoucher polls until the status of the voucher is final. SaveVoucher writes a complete, verified
 // file, or no file.
 func ExampleClient_SaveVoucher() {
 	ctx := context.Background()
@@ -71,8 +71,7 @@ func ExampleClient_OpenVoucher() {
 	// Output: 200 application/pdf %PDF-
 }
 
-// DownloadVoucher writes nothing until the document is verified. Here its bytes are altered on the
-// way.
+// DownloadVoucher writes nothing until the document is verified. Here the first document arrives with altered bytes.
 func ExampleClient_DownloadVoucher() {
 	ctx := context.Background()
 	srv, client, order := bookedWithVoucher(ctx)
@@ -110,7 +109,7 @@ func ExampleVerifyVoucher() {
 	// true
 }
 
-// bookedWithVoucher starts a sandbox with an order whose voucher is there.
+// bookedWithVoucher starts a sandbox with an order whose voucher is ready.
 func bookedWithVoucher(ctx context.Context, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client, *types.Order) {
 	c := append(config, hotelstaystest.Config{})[0]
 	c.ConfirmAfter, c.VoucherDelay = hotelstaystest.AtOnce, hotelstaystest.AtOnce

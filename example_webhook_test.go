@@ -22,7 +22,7 @@ var eventBody = []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"HC-1","
 // A handler answers a duplicate without calling the function again.
 func ExampleNewWebhookHandler() {
 	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{types.NewSecret("signing-secret")}, // issued apart from the appSecret
+		Secrets: []types.Secret{types.NewSecret("signing-secret")}, // the signing secret, which is not the appSecret
 		OnError: func(_ *http.Request, err error) { fmt.Println("rejected:", hotelstays.KindOf(err)) },
 	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
 		fmt.Println(event.Kind, event.CustomerReferenceNo, event.HotelConfirmNo)
@@ -50,7 +50,7 @@ func ExampleNewWebhookHandler() {
 	// 401
 }
 
-// A wait polls at once when an event of its order comes. Watch before Book.
+// AwaitOrder polls immediately when an event of the order comes. Call Watch before Book, so that no event is missed.
 func ExampleWakeHub_Watch() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -72,8 +72,8 @@ func ExampleWakeHub_Watch() {
 	// Output: confirmed: HC-000000001
 }
 
-// VerifyWebhook serves receivers that are not an http.Handler, such as a queue behind a gateway. It needs the raw body,
-// and does not detect duplicates: duplicates have a key in common.
+// VerifyWebhook serves receivers that are not an http.Handler, such as a queue behind a gateway. It needs the raw body.
+// It does not detect duplicates. Two deliveries of one event have a key in common.
 func ExampleVerifyWebhook() {
 	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "old-secret", time.Now(), "evt-1", eventBody)
 

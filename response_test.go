@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"maps"
 	"math"
-	"net"
 	"net/http"
 	"reflect"
 	"runtime"
@@ -236,31 +235,6 @@ func TestCallWithoutAnAnswerMayHaveBeenSent(t *testing.T) {
 		assert.ErrorIs(t, failed, cause)
 		assert.True(t, failed.Sent)
 	}
-}
-
-func TestRequestThatNeverLeftHasNoUnknownOutcome(t *testing.T) {
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	refused, answer := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}, &fixedAnswer{Status: 200, Body: `{}`}
-	noToken := &fixedAnswer{Status: 401, Body: `{"code":100000401,"msg":"m"}`}
-	for name, tc := range map[string]struct {
-		ctx    context.Context
-		client *hotelstays.Client
-		is     error
-	}{
-		"no connection":     {t.Context(), clientThrough(t, failing(refused)), refused},
-		"the ctx has ended": {ended, clientThrough(t, answer), context.Canceled},
-		"no token": {t.Context(), clientWith(t, noToken, hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}),
-			hotelstays.ErrUnauthorized},
-	} {
-		err := operationCalls[hotelstays.OpBook](tc.ctx, tc.client)
-		assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError), name)
-		assert.False(t, errorAs[*hotelstays.TransportError](t, err).Sent, name)
-		assert.ErrorIs(t, err, tc.is, name)
-	}
-	assert.Empty(t, answer.Sent)
-	noToken.RequestID(t)
-	assert.Equal(t, "/api/auth/ticket", noToken.Sent[0].URL.Path)
 }
 
 // In a strict operation every mismatch is an error. In a lenient operation only a mismatch of an essential field is an

@@ -60,11 +60,6 @@ func goodHotelList() listReq {
 		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
 }
 
-func goodHotelRates() ratesReq {
-	return ratesReq{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
-}
-
 func goodBook() bookReq {
 	return bookReq{SessionID: "s", CustomerReferenceNo: "ref-1", RatePkgID: "pkg",
 		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
@@ -112,9 +107,12 @@ func send(t *testing.T, client *hotelstays.Client, req any) error {
 	return err
 }
 
-func list(change func(*listReq)) *listReq    { return edited(goodHotelList(), change) }
-func rates(change func(*ratesReq)) *ratesReq { return edited(goodHotelRates(), change) }
-func book(change func(*bookReq)) *bookReq    { return edited(goodBook(), change) }
+func list(change func(*listReq)) *listReq { return edited(goodHotelList(), change) }
+func book(change func(*bookReq)) *bookReq { return edited(goodBook(), change) }
+
+func rates(change func(*ratesReq)) *ratesReq {
+	return edited(ratesReq{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27", RoomOccupancies: twoAdults()}, change)
+}
 
 func guest(change func(*types.Guest)) *bookReq {
 	return book(func(r *bookReq) { change(&r.Guests[0]) })

@@ -1,11 +1,9 @@
-// Whatever happens to requests, answers, tokens and processes, a booking is never lost and
-// never made twice.
+// A booking is never lost and never made twice, whatever happens to requests, answers, tokens and processes.
 //
 // Fifty workers make bookings in virtual time against five sandboxes. In each sandbox new orders become visible to
 // QueryOrders after another delay, the longest just below the ten minutes of the recovery. More than half of the
-// requests of Book and QueryOrders meet a fault. Processes die during a booking, and others continue with what was
-// stored. In the end the ledgers, which know what was done, are compared with what the workers learned: chaostest.Check
-// says how.
+// requests of Book and QueryOrders meet a fault. Processes die during a booking, and other processes continue with the
+// stored recovery. In the end, chaostest.Check compares the sandboxes' ledgers with the outcomes that the workers saw.
 //
 // HOTELSTAYS_CHAOS_SEED repeats a run, except for the order in which the scheduler runs the workers.
 // HOTELSTAYS_CHAOS_BOOKINGS sets its size.
@@ -40,7 +38,7 @@ import (
 
 const chaosWorkers = 50
 
-// chaosServices are the sandboxes of the test.
+// chaosServices has the configuration of each sandbox.
 var chaosServices = []struct {
 	visible time.Duration // a new order becomes visible after this time
 	config  hotelstaystest.Config
@@ -52,7 +50,7 @@ var chaosServices = []struct {
 	{10*time.Minute - time.Second, hotelstaystest.Config{}},
 }
 
-// chaosFaults returns the faults. The probability of each fault counts for requests that met no earlier fault.
+// chaosFaults returns the faults. The probability of a fault applies to requests that met no earlier fault in the list.
 func chaosFaults() (all []fault) {
 	add := func(percent float64, faults ...fault) {
 		for _, f := range faults {
@@ -105,18 +103,18 @@ func chaosFaults() (all []fault) {
 	return all
 }
 
-// chaosService is one sandbox, and what its workers learned.
+// chaosService is one sandbox, with the outcomes that its workers saw.
 type chaosService struct {
 	srv    *hotelstaystest.Server
 	offers []offer
 
 	mu       sync.Mutex
-	begun    map[string]int // rounds, by reference
+	begun    map[string]int // the number of rounds, by reference
 	outcomes []chaostest.Outcome
-	tally    map[string]int // what happened, for the log
+	tally    map[string]int // how often each event happened, for the log
 }
 
-// learned notes how a round ended. An empty number means no order.
+// learned records the outcome of a round. An empty number means no order.
 func (s *chaosService) learned(reference string, round int, number string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +135,7 @@ type process struct {
 	kill context.CancelFunc
 }
 
-// chaosWorker makes bookings, one after another.
+// chaosWorker makes one booking after another.
 type chaosWorker struct {
 	*chaosService
 	t       *testing.T
@@ -146,7 +144,7 @@ type chaosWorker struct {
 	process process
 }
 
-// start begins a new process. Two workers share an IP address and its rate limits.
+// start replaces the process by a new one. Two workers share an IP address and its rate limits.
 func (w *chaosWorker) start() {
 	if w.process.kill != nil {
 		w.process.kill()
@@ -160,22 +158,22 @@ func (w *chaosWorker) start() {
 	w.process = process{client, ctx, kill}
 }
 
-// maybe returns true with a probability in percent.
+// maybe returns true with this probability.
 func (w *chaosWorker) maybe(percent float64) bool { return w.rng.Float64()*100 < percent }
 
-// within returns a random time up to a bound, mostly a short one.
+// within returns a random time up to bound. Short times are more likely.
 func (w *chaosWorker) within(bound time.Duration) time.Duration {
 	return time.Duration(w.rng.Float64() * w.rng.Float64() * w.rng.Float64() * float64(bound))
 }
 
-// chaosOutcome is how one step of a booking ended. If the process died, only the store is left.
+// chaosOutcome is the result of one step of a booking. If the process died, only the stored recovery is left.
 type chaosOutcome struct {
 	outcome *hotelstays.BookingOutcome
 	err     error
 	died    bool
 }
 
-// living runs f in the current process, which dies during f with a probability in percent.
+// living runs f in the current process, which dies during f with this probability.
 func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.BookingOutcome, error)) chaosOutcome {
 	p, dies := w.process, w.maybe(percent)
 	if dies {
@@ -191,7 +189,7 @@ func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.Booki
 	return chaosOutcome{died: true}
 }
 
-// store returns what survives a process: the recovery as JSON.
+// store returns the recovery as JSON, which survives the process.
 func (w *chaosWorker) store(r *hotelstays.BookingRecovery) []byte {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -208,9 +206,9 @@ func (w *chaosWorker) load(text []byte) *hotelstays.BookingRecovery {
 	return r
 }
 
-// booking ends one booking, and reports whether there is an order.
+// booking makes one booking to its end, and reports whether there is an order.
 func (w *chaosWorker) booking(req *hotelstays.BookRequest) bool {
-	// The Trace-Id is the reference: the ledger finds requests by it.
+	// With the reference as Trace-Id, the test finds the requests in the ledger.
 	trace := hotelstays.WithTraceID(req.CustomerReferenceNo)
 	for round := 1; ; {
 		saved := w.store(w.process.NewBookingRecovery(req, trace)) // before Book is sent
@@ -274,8 +272,8 @@ func (w *chaosWorker) available(req *hotelstays.BookRequest) bool {
 	}
 }
 
-// recover continues until the booking is found or absent, through any number of processes:
-// in steps, like a job queue, or by waiting.
+// recover continues until the booking is found or absent, in as many processes as needed. It calls StepRecovery, as a job
+// queue does, or RecoverBooking, which waits.
 func (w *chaosWorker) recover(saved []byte, opt hotelstays.CallOption, bySteps bool) *hotelstays.BookingOutcome {
 	for range 1000 {
 		result := w.living(15, func(p process) (*hotelstays.BookingOutcome, error) {
@@ -340,7 +338,7 @@ func (w *chaosWorker) work(n int) {
 	}
 }
 
-// await waits until the order is decided or ctx ends. Another order fails the test.
+// await waits until the order is final or 12 minutes have passed. It fails the test if it gets another order.
 func (w *chaosWorker) await(reference string) {
 	ctx, cancel := context.WithTimeout(w.process.ctx, 12*time.Minute)
 	defer cancel()
@@ -381,7 +379,7 @@ func chaosSetting(t *testing.T, name string, def uint64) uint64 {
 	return n
 }
 
-func TestChaos(t *testing.T) {
+func TestBookingsSurviveFaultsAndDyingProcesses(t *testing.T) {
 	t.Parallel()
 	seed := chaosSetting(t, "HOTELSTAYS_CHAOS_SEED", rand.Uint64N(1_000_000))
 	bookings := int(chaosSetting(t, "HOTELSTAYS_CHAOS_BOOKINGS", uint64(howMany(t, "bookings", 5000, 200, 100))))

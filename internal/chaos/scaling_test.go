@@ -22,9 +22,8 @@ import (
 )
 
 // The middle seller of docs/scaling.md makes ten bookings per second at random times, in twenty processes behind two IP
-// addresses. Half of the Books meet a fault. The limits allow twice as many bookings, and no request is refused for its
-// rate.
-func TestMiddleSeller(t *testing.T) {
+// addresses. Half of the Books meet a fault. The rate limits allow twice as many bookings, so no request gets a 429.
+func TestTenBookingsPerSecondKeepTheRateLimits(t *testing.T) {
 	t.Parallel()
 	const perSecond, processes, addresses = 10, 20, 2
 	seed := chaosSetting(t, "HOTELSTAYS_CHAOS_SEED", rand.Uint64N(1_000_000))
@@ -78,7 +77,7 @@ func TestMiddleSeller(t *testing.T) {
 	})
 }
 
-// bookToItsEnd makes a booking, and learns its outcome.
+// bookToItsEnd makes a booking, and records its outcome.
 func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, chosen offer, reference string) {
 	req, trace := chosen.Request(reference), hotelstays.WithTraceID(reference)
 	req.Guests[0].LastName = reference
@@ -104,8 +103,8 @@ func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, cho
 	}
 }
 
-// Callers start together on a client without a connection. Their first requests arrive up to half a second late, and
-// later requests arrive at once. No request is refused for its rate.
+// The calls start together on a client without a connection. The first request of each connection arrives up to half a
+// second late, and later requests arrive immediately. No request gets a 429.
 func TestColdBurstsKeepTheRateLimit(t *testing.T) {
 	for i := range howMany(t, "bursts", 20, 1, 1) {
 		synctest.Test(t, func(t *testing.T) {
@@ -131,7 +130,7 @@ func TestColdBurstsKeepTheRateLimit(t *testing.T) {
 	}
 }
 
-// coldConn is a connection whose first request arrives late.
+// coldConn is a connection that delays its first request.
 type coldConn struct {
 	net.Conn
 	warm bool

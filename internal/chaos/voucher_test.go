@@ -35,7 +35,7 @@ import (
 
 var voucherRef = &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}
 
-// versionOf returns a document that repeats its version.
+// versionOf returns a document whose text is its version, repeated.
 func versionOf(version, size int) []byte {
 	line := fmt.Sprintf("%%PDF-1.4 version %08d\n", version)
 	return []byte(strings.Repeat(line, size/len(line)+1)[:size])
@@ -43,8 +43,8 @@ func versionOf(version, size int) []byte {
 
 func versions(size int) func(int) []byte { return func(v int) []byte { return versionOf(v, size) } }
 
-// assertWhole requires that path has a whole document of some version, or no file, and that beside it there are only
-// temporary files.
+// assertWhole asserts that path has a whole document of some version, or does not exist. The folder may have only
+// temporary files beside it.
 func assertWhole(t *testing.T, path string, size int, what string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -74,8 +74,8 @@ func voucherClient(t *testing.T, url string) *hotelstays.Client {
 	return client
 }
 
-// voucherServer answers OrderVoucher with a voucher of document(), whose version counts up, and requests for the
-// document with serve. It returns its URL.
+// voucherServer returns the URL of a server. It answers each OrderVoucher with the voucher of a new version, and each
+// request for a document with serve.
 func voucherServer(t *testing.T, document func(version int) []byte,
 	serve func(w http.ResponseWriter, r *http.Request, version int)) string {
 	var version atomic.Int64
@@ -101,7 +101,7 @@ func voucherServer(t *testing.T, document func(version int) []byte,
 	return srv.URL
 }
 
-// spoolSize is the size of the one temporary file beside path, or -1.
+// spoolSize returns the size of the temporary file beside path, or -1 if there is not exactly one.
 func spoolSize(path string) int {
 	found, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".voucher-*"))
 	if len(found) != 1 {
@@ -114,8 +114,8 @@ func spoolSize(path string) int {
 	return int(info.Size())
 }
 
-// At each stage of a download, path has its old content, and there is one temporary file. A killed process leaves this
-// state, which does not stop another writer.
+// At each stage of a download, path has its old content, and there is one temporary file. If a process is killed, these
+// files stay. They do not stop another writer.
 func TestVoucherFileIsWholeAtEachStage(t *testing.T) {
 	const size = 100_000
 	old, document := versionOf(1, size), versionOf(2, size)
@@ -162,8 +162,8 @@ func TestVoucherFileIsWholeAtEachStage(t *testing.T) {
 	}
 }
 
-// A full disk, here a limit on the size of files, leaves the file as it was. The limit holds for the whole process, so
-// it is far above the files that go test writes.
+// A limit on the size of files stands for a full disk. The limit applies to the whole process, so it is far above the
+// size of files that go test writes.
 func TestFullDiskLeavesTheOldVoucher(t *testing.T) {
 	const size, limit = 8 << 20, 4 << 20
 	old := versionOf(0, size)
@@ -232,6 +232,6 @@ func TestReadersFindAWholeVoucherWhileOthersSave(t *testing.T) {
 	writers.Wait()
 	cancel()
 	readers.Wait()
-	assertWhole(t, path, size, "at last")
+	assertWhole(t, path, size, "after the last save")
 	assertFiles(t, dir, "voucher.pdf")
 }

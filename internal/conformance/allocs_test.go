@@ -50,7 +50,7 @@ func allocated(t *testing.T, call func() error) (objects, bytes float64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	objects, bytes = math.Inf(1), math.Inf(1)
 	var before, after runtime.MemStats
-	require.NoError(t, call()) // makes what is made only once
+	require.NoError(t, call()) // the first call also fills pools and tables
 	for range 10 {
 		runtime.ReadMemStats(&before)
 		require.NoError(t, call())
@@ -87,9 +87,9 @@ func textsIn(v reflect.Value, at map[*byte]string) (count int) {
 	return count
 }
 
-// Texts of tokens, orders and vouchers are never kept for another answer. Texts of searches are shared at least within
-// an answer, because the table may be freed between two answers.
-func TestPersonalAnswersShareNoTexts(t *testing.T) {
+// Only texts of searches are interned. They are shared at least within an answer, because the table of interned texts
+// may be freed between two answers.
+func TestOnlyAnswersToSearchesShareTexts(t *testing.T) {
 	for _, op := range operations() {
 		first, second := map[*byte]string{}, map[*byte]string{}
 		_, resp := exchange(t, op.minimal, op.data, nil)

@@ -1,4 +1,4 @@
-// Whoever ends a ctx may say why with any error. That error is never taken for an answer.
+// A caller may end a ctx with any error as its cause. The client never treats that error as an answer.
 
 package conformance_test
 
@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// causes are errors with which callers end a ctx, because something else has failed in their program.
+// causes has errors with which callers end a ctx, because another part of their program failed.
 var causes = map[string]error{
 	"sentinel":         fmt.Errorf("the booking beside it: %w", hotelstays.ErrRateChanged),
 	"validation error": &hotelstays.ValidationError{Operation: hotelstays.OpBook},
@@ -35,7 +35,7 @@ var causes = map[string]error{
 	"canceled":         fmt.Errorf("the server stops: %w", context.Canceled),
 }
 
-// untilEnd returns when ctx ends, with its cause as net/http does, or with the cause wrapped.
+// untilEnd waits for the end of ctx. It returns the cause, as net/http does, or an error that wraps the cause.
 func untilEnd(ctx context.Context, wrapped bool) error {
 	<-ctx.Done()
 	if wrapped {
@@ -50,14 +50,14 @@ func (causeLimiter) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) 
 	return nil, untilEnd(ctx, false)
 }
 
-// stage is where a call is when its ctx ends.
+// stage is the part of a call during which its ctx ends.
 type stage struct {
 	sent   bool // the request may have arrived
 	client func(t *testing.T) *hotelstays.Client
 }
 
-// stages are the stages of a call. Without events of net/http/httptrace, only an error of unknown type says that the
-// request may have left.
+// stages has the stages of a call. If the RoundTripper fires no events of net/http/httptrace, an error of unknown type
+// means that the request may have been sent.
 var stages = map[string]stage{
 	"rate limit": {false, func(t *testing.T) *hotelstays.Client {
 		return clientThrough(t, saying(`{}`), hotelstays.WithRateLimiter(causeLimiter{}))
@@ -95,7 +95,7 @@ func hanging(wrapped bool) transportFunc {
 	return func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), wrapped) }
 }
 
-// ends are the ways to end a ctx with a cause, after eight seconds.
+// ends has the ways to end a ctx with a cause. The ctx ends after eight seconds.
 var ends = map[string]func(context.Context, error) (context.Context, context.CancelFunc){
 	"cancelled": func(ctx context.Context, cause error) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -159,7 +159,7 @@ func TestCauseOfACtxIsNeverAnAnswer(t *testing.T) {
 	}
 }
 
-// assertNothingOf checks that err wraps the error of the ctx, and nothing of its cause.
+// assertNothingOf asserts that err wraps the error of the ctx, and nothing of the cause.
 func assertNothingOf(t *testing.T, cause, ended, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, ended)
@@ -175,7 +175,7 @@ func assertNothingOf(t *testing.T, cause, ended, err error) {
 	assert.False(t, errors.As(err, &invalid) || errors.As(err, &refusal) || errors.As(err, &dial))
 }
 
-// After the end of ctx, an error of the function that saves the recovery says nothing about the booking.
+// If WithSaveRecovery's function fails after the end of ctx, its error proves nothing about the booking.
 func TestErrorOfASaveAfterTheEndOfCtxProvesNothing(t *testing.T) {
 	for _, cause := range causes {
 		for saves := range 2 { // before Book, after the first poll

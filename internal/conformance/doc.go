@@ -1,4 +1,3 @@
-// Package conformance holds the tests of what all operations have in common: the wire
-// form, the names in answers, redaction, unknown outcomes and allocations. They use the
-// client as its callers do.
+// Package conformance has tests that apply to all operations: the wire form, references in answers, redaction, unknown
+// outcomes and allocations.
 package conformance

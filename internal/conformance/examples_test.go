@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// optionTypes are the types of options, which need no example each.
+// optionTypes has the types of options. Their functions need no example.
 var optionTypes = []string{"Option", "CallOption", "SharedOption"}
 
-// plumbing are the methods that the standard library calls.
+// plumbing has the methods that the standard library calls.
 var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalJSON",
 	"UnmarshalJSON", "MarshalText", "UnmarshalText",
 	"ServeHTTP", "Read", "Seek", "Close"}
@@ -49,8 +49,8 @@ func TestEveryCallIsInAnExample(t *testing.T) {
 	}
 }
 
-// An example without an output is compiled and never run.
-func TestEveryExampleIsChecked(t *testing.T) {
+// go test compiles an example without an output, but does not run it.
+func TestEveryExampleHasAnOutput(t *testing.T) {
 	for _, dir := range []string{"../..", "../../types", "../../hotelstaystest"} {
 		examples := doc.Examples(sources(t, token.NewFileSet(), filepath.Join(dir, "*_test.go"))...)
 		require.NotEmpty(t, examples, dir)

@@ -24,8 +24,8 @@ import (
 	values "github.com/hotelstays/hotelstays-go/types"
 )
 
-// No constant is the zero value of its type. Otherwise rows and logs would show nothing, and a forgotten field would
-// have a meaning. Exceptions are the service's own values, and the default priority.
+// Otherwise rows and logs would be empty, and a forgotten field would have a meaning. Exceptions are values of the
+// service, and the default priority.
 func TestNoConstantIsTheZeroValue(t *testing.T) {
 	var found []string
 	for name, object := range exported(t) {
@@ -41,8 +41,8 @@ func TestNoConstantIsTheZeroValue(t *testing.T) {
 	assert.ElementsMatch(t, []string{"types.DestinationUnknown", "types.OrderUnknown", "hotelstays.PriorityDefault"}, found)
 }
 
-// The fields that the JSON of an exported struct leaves out, and why. It also leaves out the Meta of each response,
-// which encoding/json must not read from the data.
+// reasons lists the fields that the JSON of an exported struct leaves out, with the reason. JSON also leaves out the
+// Meta of each response, because encoding/json must not read Meta from the data.
 func TestJSONLeavesOutOnlyListedFields(t *testing.T) {
 	const storeHasIt, ofControlAPI, function = "the row of a Store has it", "the control API has its own form", "no data"
 	reasons := map[string]string{
@@ -80,8 +80,8 @@ func TestJSONLeavesOutOnlyListedFields(t *testing.T) {
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(reasons)), found)
 }
 
-// A request that has waited in a queue as JSON is whole: it sends what it would have sent before. Only secrets are
-// redacted, and then the request is refused.
+// A request that is decoded from JSON sends the same body as the original. If it had a secret, the JSON has a mask
+// instead, and the client refuses the request.
 func TestRequestsSurviveAQueue(t *testing.T) {
 	var names, known []string
 	for name := range exported(t) {
@@ -122,7 +122,7 @@ func TestRequestsSurviveAQueue(t *testing.T) {
 	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // a RateLimiter receives it; no call sends it
 }
 
-// withoutSecrets empties each secret in v.
+// withoutSecrets sets each secret in v to its zero value.
 func withoutSecrets(v reflect.Value) {
 	switch {
 	case v.Type() == reflect.TypeFor[values.Secret]():
@@ -140,7 +140,7 @@ func withoutSecrets(v reflect.Value) {
 	}
 }
 
-// exported returns what the module's packages export, by names such as hotelstays.Client.
+// exported returns the exported objects of the module's packages, by names such as hotelstays.Client.
 func exported(t *testing.T) map[string]types.Object {
 	t.Helper()
 	all, err := exportedNames()

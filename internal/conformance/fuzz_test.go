@@ -1,5 +1,4 @@
-// Fuzz targets: whatever comes over the network is read or refused, without a panic and
-// without a secret in a text. Their corpus is in testdata/fuzz.
+// Fuzz targets: the client reads or refuses any answer, without a panic and without a secret in a text.
 
 package conformance_test
 
@@ -21,7 +20,7 @@ import (
 // for it.
 const fuzzToken = "CANARY-token-of-the-client-0001"
 
-// fuzzCalls are the calls of every operation.
+// fuzzCalls has a call of every operation. Those that fetch tokens send fuzzToken as their secret.
 var fuzzCalls = func() map[hotelstays.Operation]testkit.Call {
 	calls := maps.Clone(operationCalls)
 	calls[hotelstays.OpTicket] = callOf((*hotelstays.Client).Ticket,
@@ -31,8 +30,7 @@ var fuzzCalls = func() map[hotelstays.Operation]testkit.Call {
 	return calls
 }()
 
-// fuzzAnswer sends one answer to every operation, and wants a result or a typed
-// error that shows nothing of the call's secret.
+// fuzzAnswer gives every operation the same answer. It requires a result or a typed error, without the call's secret.
 func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 	if bytes.Contains(body, []byte("CANARY")) {
 		return // the fuzzer has found the canary itself
@@ -58,7 +56,7 @@ func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 	}
 }
 
-// fuzzError says what is wrong with an error of an answer.
+// fuzzError returns what is wrong with an error, or an empty text.
 func fuzzError(op hotelstays.Operation, err error) string {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if strings.Contains(e.Error(), "CANARY") {
@@ -86,14 +84,14 @@ func fuzzError(op hotelstays.Operation, err error) string {
 	return ""
 }
 
-// FuzzEnvelope takes whole answers.
+// FuzzEnvelope fuzzes whole answers.
 func FuzzEnvelope(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status uint16, contentType string, body []byte) {
 		fuzzAnswer(t, 200+int(status%400), contentType, body)
 	})
 }
 
-// FuzzResponses takes the data of a successful answer, for each type of response.
+// FuzzResponses fuzzes the data of a successful answer.
 func FuzzResponses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fuzzAnswer(t, 200, "application/json", slices.Concat([]byte(`{"code":0,"msg":"","data":`), data, []byte("}")))

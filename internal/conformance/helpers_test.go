@@ -1,5 +1,4 @@
-// What the tests of this package share: clients, fixed answers, a sandbox, and one call of
-// every operation.
+// Helpers of this package's tests: clients, fixed answers, and one call of every operation.
 
 package conformance_test
 

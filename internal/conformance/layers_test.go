@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mapped returns the paths of the map in CONTRIBUTING.md, in its order: the files of the root from the top down.
+// mapped returns the paths in the map of CONTRIBUTING.md, in the same order.
 func mapped(t *testing.T) (paths []string) {
 	t.Helper()
 	page, err := os.ReadFile("../../CONTRIBUTING.md")
@@ -35,7 +35,7 @@ func mapped(t *testing.T) (paths []string) {
 }
 
 // Each folder is on the map, and each path on the map exists.
-func TestMapHasEveryFolder(t *testing.T) {
+func TestMapOfContributingHasEveryFolder(t *testing.T) {
 	paths := mapped(t)
 	for _, path := range paths {
 		_, err := os.Stat(filepath.Join("../..", path))
@@ -85,7 +85,7 @@ func TestFilesUseOnlyFilesBelow(t *testing.T) {
 	assert.Empty(t, slices.Sorted(maps.Keys(found)))
 }
 
-// A program that uses the SDK links only these modules. The others in go.mod are for tests.
+// The other modules in go.mod are only for tests.
 func TestUsersLinkOnlyTheseModules(t *testing.T) {
 	modules, err := linked("-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}")
 	require.NoError(t, err)

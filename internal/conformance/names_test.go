@@ -1,4 +1,4 @@
-// Answers that prove nothing, because they contradict themselves or are about another order.
+// Answers that prove nothing, because they are ambiguous or about another order.
 
 package conformance_test
 
@@ -30,7 +30,7 @@ func TestAmbiguousRefusalsProveNothing(t *testing.T) {
 	}
 }
 
-// The voucher of another order is refused, whichever reference shows it.
+// Any of the three references may show that the voucher belongs to another order.
 func TestVoucherOfAnotherOrderIsRefused(t *testing.T) {
 	asked := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c", PlatformReferenceNo: "p", SupplierReferenceNo: "s"}
 	for answer, good := range map[string]bool{
@@ -65,7 +65,7 @@ func TestVoucherOfAnotherOrderIsRefused(t *testing.T) {
 	}
 }
 
-// The platform's reference is required: without one the answer may be of any order.
+// Without platformReferenceNo, the answer may be about any order.
 func TestVoucherWithoutAReferenceIsRefused(t *testing.T) {
 	for _, order := range []string{``, `,"platformReferenceNo":""`, `,"PlatformReferenceNo":"p"`, `,"customerReferenceNo":"c"`} {
 		client := clientThrough(t, saying(`{"code":0,"data":{"status":"NOT_GENERATED"`+order+`}}`))

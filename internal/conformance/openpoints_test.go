@@ -1,4 +1,4 @@
-// What the API document leaves open stays open: docs/open-points.md names a test for each.
+// The client does not guess what the API document leaves open. docs/open-points.md names a test for each open point.
 
 package conformance_test
 
@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestOpenEnumerations(t *testing.T) {
+func TestEnumerationsAcceptUndocumentedValues(t *testing.T) {
 	documented := map[string][]string{
 		"VoucherStatus":       {`"CANCELLED"`, `"FAILED"`, `"GENERATED"`, `"NOT_GENERATED"`, `"PENDING"`},
 		"RefundableMode":      {`"full"`, `"no"`, `"partial"`},
@@ -41,18 +41,18 @@ func TestOpenEnumerations(t *testing.T) {
 		assert.ElementsMatch(t, got[name], values, name)
 	}
 	assert.ElementsMatch(t, []string{"0", "1"}, got["OrderStatus"], "the document gives no other number a meaning")
-	assert.Empty(t, got["AvailabilityStatus"], "the document names none")
+	assert.Empty(t, got["AvailabilityStatus"], "the document names no value")
 
 	for _, number := range []string{"2", "5", "77"} {
 		var order types.Order
 		require.NoError(t, json.Unmarshal([]byte(`{"status":`+number+`}`), &order))
 		back, err := json.Marshal(order)
 		require.NoError(t, err)
-		assert.Contains(t, string(back), `"status":`+number, "a number without a name survives")
+		assert.Contains(t, string(back), `"status":`+number, "an undocumented number is kept")
 	}
 }
 
-// constants returns the values of the typed constants of a package, by type.
+// constants returns the values of a package's typed constants, by the name of the type.
 func constants(t *testing.T, dir string) map[string][]string {
 	found := map[string][]string{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -76,7 +76,7 @@ func constants(t *testing.T, dir string) map[string][]string {
 	return found
 }
 
-func TestOpenFieldsStayJSON(t *testing.T) {
+func TestUndocumentedFieldsStayJSON(t *testing.T) {
 	raw := reflect.TypeFor[json.RawMessage]()
 	assert.Equal(t, raw, reflect.TypeOf(types.OrderGuest{}.Raw))
 	assert.Equal(t, raw, reflect.TypeOf(types.RefundItem{}.Raw))
@@ -87,8 +87,7 @@ func TestOpenFieldsStayJSON(t *testing.T) {
 	assert.Equal(t, reflect.TypeFor[map[string]json.Number](), reflect.TypeOf(types.ExchangeRateSnapshot{}.USD))
 }
 
-// What the document does not limit is sent as it is.
-func TestUnstatedLimitsAreTheServices(t *testing.T) {
+func TestUndocumentedLimitsAreNotChecked(t *testing.T) {
 	sent := 0
 	c := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 		sent++
@@ -102,7 +101,7 @@ func TestUnstatedLimitsAreTheServices(t *testing.T) {
 		DestinationName: "Anywhere", CheckIn: "2000-01-02", CheckOut: "2030-01-01", RoomOccupancies: rooms, SortBy: "stars-desc",
 	})
 	require.NoError(t, err)
-	assert.Equal(t, 1, sent, "neither the length of a stay, rooms, guests nor order have a stated limit")
+	assert.Equal(t, 1, sent, "the client does not limit the nights, rooms, guests and sort orders")
 
 	_, err = c.HotelList(t.Context(), &hotelstays.HotelListRequest{
 		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2030-01-02",
@@ -114,8 +113,8 @@ func TestUnstatedLimitsAreTheServices(t *testing.T) {
 	assert.Equal(t, 1, sent, "impossible values are not sent")
 }
 
-// Which page comes without a pageNum is not documented for HotelList: iterators ask for the first page by its number,
-// and HotelList itself sends no number.
+// It is undocumented which page HotelList returns without a pageNum, so iterators send 1 for the first page. HotelList
+// itself sends no number unless the caller sets it.
 func TestIteratorsSendTheFirstPage(t *testing.T) {
 	var body string
 	c := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -137,7 +136,7 @@ func TestIteratorsSendTheFirstPage(t *testing.T) {
 	assert.NotContains(t, body, "pageNum")
 }
 
-func TestOperationsWithoutARateLimit(t *testing.T) {
+func TestOperationsWithoutARateLimitDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, saying(`{"code":0,"data":{"access_token":"opaque"}}`))
 		start := time.Now()

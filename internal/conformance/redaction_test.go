@@ -1,5 +1,4 @@
-// No secret, token or passport number reaches a text: not by printing a value, not in an
-// error, not in a log, and not when the service sends the secret back.
+// No secret, token or passport number is in a printed value, an error or a log, even if the service echoes it.
 
 package conformance_test
 
@@ -30,8 +29,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Every secret of these tests begins with the canary, so that a part of one is
-// found, too.
+// Every secret of these tests begins with the canary, so that the tests also find a part of a secret.
 const (
 	canary         = "CANARY"
 	canarySecret   = canary + "-app-secret-0001"
@@ -41,7 +39,7 @@ const (
 	canaryRefresh  = canary + "-refresh-0005"
 )
 
-// canaryForms are the canary as it is, in hexadecimal, as numbers, in base64, and escaped.
+// canaryForms has the canary as plain text, in hexadecimal, as numbers, in base64 and with JSON escapes.
 var canaryForms = func() []string {
 	raw := []byte(canary)
 	forms := []string{
@@ -68,7 +66,7 @@ func TestRedactionDetectsLeaks(t *testing.T) {
 	type plain struct{ Value string }
 	for _, verb := range verbs {
 		assert.True(t, leaks(fmt.Sprintf(verb, plain{canarySecret})), verb)
-		if verb != "%p" && verb != "%t" { // they print the address of a slice, and an error for each byte
+		if verb != "%p" && verb != "%t" { // %p prints an address, and %t an error for each byte
 			assert.True(t, leaks(fmt.Sprintf(verb, json.RawMessage(`{"a":"`+canarySecret+`"}`))), verb)
 		}
 	}
@@ -80,13 +78,13 @@ func TestRedactionDetectsLeaks(t *testing.T) {
 
 var verbs = []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%t", "%w", "%p"}
 
-// printed prints v in every way that a program may.
+// printed returns the texts of v from package fmt, JSON and slog.
 func printed(v any) map[string]string {
 	texts := map[string]string{}
 	for _, verb := range verbs {
 		texts["fmt "+verb] = fmt.Sprintf(verb, v)
 	}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} { // %s and %q show what a pointer points at
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} { // for a value inside another value
 		texts["fmt "+verb+" inside"] = fmt.Sprintf(verb, []any{v, map[string]any{"v": v}, struct{ V any }{v}})
 	}
 	if encoded, err := json.Marshal(v); err == nil {
@@ -105,8 +103,7 @@ func printed(v any) map[string]string {
 	return texts
 }
 
-// checkNoLeak fails when v shows a canary anywhere. Errors are checked with all
-// that they wrap.
+// checkNoLeak fails the test if a text of v has a canary. It also checks each error that an error wraps.
 func checkNoLeak(t *testing.T, what string, v any) {
 	t.Helper()
 	texts := printed(v)
@@ -132,14 +129,14 @@ func bookWithPassport() *hotelstays.BookRequest {
 func TestPrintedValuesHideSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		values := secretValues(t)
-		synctest.Wait() // until no token is being fetched: fmt reads all of a client
+		synctest.Wait() // until no token is being fetched, because fmt reads all fields of a client
 		for what, v := range values {
 			checkValue(t, what, v)
 		}
 	})
 }
 
-// secretValues are values with secrets, by what they are.
+// secretValues returns values that contain secrets, by their names.
 func secretValues(t *testing.T) map[string]any {
 	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(canarySecret), TTL: time.Hour}
 	oauth := hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret(canaryClient),
@@ -147,13 +144,13 @@ func secretValues(t *testing.T) map[string]any {
 	token := hotelstays.Token{Value: types.NewSecret(canaryToken), Expiry: time.Unix(1_800_000_000, 0)}
 	client := func(cred hotelstays.Credential) *hotelstays.Client {
 		c := clientWith(t, saying(`{"code":0,"data":{"access_token":"`+canaryToken+`"}}`), cred)
-		_, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // so that a token is held
+		_, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // so that the client holds a token
 		require.NoError(t, err)
 		return c
 	}
 	static, withOAuth := client(bearerToken(canaryToken)), client(oauth)
 	refused := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret))
-	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), refused)) // one token is held, and one was refused
+	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), refused)) // the client holds one token, and one was refused
 	hookOpts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(canarySecret)}}
 	hook, err := hotelstays.NewWebhookHandler(hookOpts, func(context.Context, *hotelstays.WebhookEvent) error { return nil })
 	require.NoError(t, err)
@@ -185,8 +182,8 @@ func secretValues(t *testing.T) map[string]any {
 	}
 }
 
-// checkValue prints a value with secrets in all ways. Package fmt does not ask a value in an unexported field
-// how it prints, and callers keep clients and handlers in such fields.
+// checkValue prints a value in all ways, also in an unexported field. There fmt does not call the value's methods, and
+// callers keep clients and handlers in such fields.
 func checkValue(t *testing.T, what string, v any) {
 	checkNoLeak(t, what, v)
 	checkNoLeak(t, what+", unexported", struct{ v any }{v})
@@ -206,7 +203,7 @@ type collectedDiff struct{ text string }
 
 func (d *collectedDiff) Errorf(format string, args ...any) { d.text += fmt.Sprintf(format, args...) }
 
-// tokenThen answers with a token, and then with a refusal, or with an error of net/http if refusal is empty.
+// tokenThen answers a token request with a token, and any other request with a refusal, or with an error if refusal is empty.
 func tokenThen(refusal string) transportFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		switch {
@@ -229,7 +226,7 @@ func TestSecretsPrintAsTheMarker(t *testing.T) {
 
 	c, err := hotelstays.New("https://api.example.test/env", ticket)
 	require.NoError(t, err)
-	for _, verb := range verbs[:len(verbs)-2] { // fmt formats %w and %p without asking the value
+	for _, verb := range verbs[:len(verbs)-2] { // for %w and %p, fmt does not call the value's methods
 		assert.Equal(t, "hotelstays.Client(https://api.example.test/env)", fmt.Sprintf(verb, c))
 	}
 
@@ -247,7 +244,7 @@ func TestSecretsPrintAsTheMarker(t *testing.T) {
 		`check that the credential is right, and that it belongs to this environment`)
 }
 
-// What WithHeader sends may be the key of a gateway, and a gateway may repeat it.
+// A header of WithHeader may have the key of a gateway, and the gateway may echo it.
 func TestErrorsHideHeaderValues(t *testing.T) {
 	log := &debugLog{}
 	client := clientThrough(t, &fixedAnswer{Status: 403, Body: "no such key: " + canarySecret + " of agency/2.0"}, log.option(),
@@ -277,10 +274,10 @@ func TestValidationErrorsHideSecrets(t *testing.T) {
 	checkNoLeak(t, "New", err)
 }
 
-// echo answers with what it was sent: the body and the token.
+// echo is a transport that answers with the secrets of the request.
 type echo struct {
 	status int
-	// answer makes the body of the answer out of each secret that was sent.
+	// answer returns the body of the answer. secrets are the secrets of the request.
 	answer func(secrets []string) string
 }
 
@@ -305,7 +302,7 @@ func (e echo) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(e.answer(secrets))), ContentLength: -1, Request: r}, nil
 }
 
-// echoes are the ways in which an answer may hold what was sent.
+// echoes has bodies of answers with the secrets of the request.
 var echoes = map[string]func([]string) string{
 	"in msg": func(s []string) string { return `{"code":100000400,"msg":"refused: ` + strings.Join(s, ", ") + `"}` },
 	"in msg of a success": func(s []string) string {
@@ -321,7 +318,7 @@ var echoes = map[string]func([]string) string{
 	"on a page, at the cut": func(s []string) string {
 		return strings.Repeat("x", 250) + strings.Join(s, " ") + strings.Repeat("y", 300)
 	},
-	"on a page, before and at the end of what is looked at": func(s []string) string {
+	"on a page, before and at the end of the searched text": func(s []string) string {
 		return strings.Repeat(strings.Join(s, " ")+" ", 100)
 	},
 	"in half an envelope":     func(s []string) string { return `{"code":0,"data":{"note":"` + strings.Join(s, " ") },
@@ -337,11 +334,11 @@ var echoes = map[string]func([]string) string{
 	},
 	"in an OAuth error object": func(s []string) string { return `{"error":{"message":"` + strings.Join(s, " ") + `"}}` },
 	"as code":                  func(s []string) string { return `{"code":"` + strings.Join(s, " ") + `","data":{}}` },
-	"alone":                    func(s []string) string { return strings.Join(s, "") },
+	"only the secrets":         func(s []string) string { return strings.Join(s, "") },
 	"as an array":              func(s []string) string { return `["` + strings.Join(s, `","`) + `"]` },
 }
 
-// The service or a proxy may send back what it received.
+// The service or a proxy may echo the request.
 func TestErrorsHideEchoedSecrets(t *testing.T) {
 	t.Parallel()
 	calls := map[string]apiCall{
@@ -399,7 +396,7 @@ func TestErrorsHideSecretsInEchoedIDs(t *testing.T) {
 	}
 }
 
-// WithRawData masks the tokens of an answer, and keeps the rest.
+// WithRawData keeps all but the tokens of an answer.
 func TestRawDataHidesTokens(t *testing.T) {
 	t.Run("Ticket", func(t *testing.T) {
 		rt := &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"success","data":{"ticket":"` + canaryToken + `","later":1}}`}
@@ -430,7 +427,7 @@ func TestRawDataHidesTokens(t *testing.T) {
 	}
 }
 
-// The value of a secret's field is masked in a page, whatever sent it.
+// On a page, the value of a key such as appSecret is redacted even if the client has not sent this value.
 func TestErrorsHideValuesOfSecretKeys(t *testing.T) {
 	_, err := clientThrough(t, &fixedAnswer{Status: 502, Body: `proxy: "appSecret":"` + canaryRefresh + `",` +
 		`"Refresh_Token":"` + canaryRefresh + `"`}).
@@ -439,7 +436,7 @@ func TestErrorsHideValuesOfSecretKeys(t *testing.T) {
 	checkNoLeak(t, "error", err)
 }
 
-// fetchTokens sends no canary.
+// fetchTokens calls Ticket and OAuthToken with a secret that has no canary.
 func fetchTokens(t *testing.T, c *hotelstays.Client) (*hotelstays.TicketResponse, *hotelstays.OAuthTokenResponse, error, error) {
 	ticket, ofTicket := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
 	token, ofOAuth := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")})
@@ -475,8 +472,8 @@ func TestErrorsHideTokensInMalformedAnswers(t *testing.T) {
 	}
 }
 
-// Errors of operations that fetch tokens show nothing of an answer without an envelope. The message of an enveloped
-// answer ends where a token may begin.
+// Errors of token requests quote nothing of an answer without an envelope. They quote the message of an envelope only up
+// to the place where a token may begin.
 func TestFailedTokenRequestsHideTokens(t *testing.T) {
 	const jwt = "eyJLEAK"
 	for _, row := range []struct {
@@ -504,8 +501,8 @@ func TestFailedTokenRequestsHideTokens(t *testing.T) {
 	}
 }
 
-// An answer's values are about guests: no error and no log line holds one, whatever is wrong with the answer. Only an
-// answer that is not JSON is shown, up to its first 256 bytes.
+// An answer has values about guests, so no error and no log line quotes them. Errors quote only an answer that is not
+// JSON, up to its first 256 bytes.
 func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 	const holder = `"holder":{"firstName":"CANARY","email":"CANARY@private.example","phone":{"number":"5550199","countryNumber":5550199}}`
 	const link = `"voucher":{"downloadUrl":"https://files.example/1.pdf?sig=CANARY","expiresIn":"CANARY"}`
@@ -569,7 +566,7 @@ func TestErrorsHideATokenThatWasJustRead(t *testing.T) {
 	assert.NotContains(t, fmt.Sprintf("%+v %+v", ticket, token), "LEAK")
 }
 
-// Only one operation sends the credential's secret, but the answers of all operations are searched for it.
+// Only a token request sends the credential's secret, but the client redacts it in the answers to all operations.
 func TestErrorsHideTheCredentialsSecret(t *testing.T) {
 	for name, cred := range map[string]hotelstays.Credential{
 		"ticket": ticketPair("supersecretvalue"),
@@ -597,9 +594,9 @@ func TestErrorsHideTheCredentialsSecret(t *testing.T) {
 	})
 }
 
-// A session id is kept exactly, because it is sent again, even if it ends like the beginning of a secret, or is a JWT
-// like the token. A token inside a session id is redacted.
-func TestSessionIDIsKeptExactly(t *testing.T) {
+// The client sends a session id again, so it must not redact a part that only looks like a token. It redacts its own
+// token inside a session id.
+func TestSessionIDIsKeptExceptForTheToken(t *testing.T) {
 	const token = "eyJhbGciOiJIUzI1NiJ9.token"
 	for id, want := range map[string]string{
 		"Bearer " + token:               "Bearer [redacted]",
@@ -640,14 +637,14 @@ func (l *debugLog) option() hotelstays.Option {
 	return hotelstays.WithLogger(slog.New(slog.NewMultiHandler(slog.NewTextHandler(l, level), slog.NewJSONHandler(l, level))))
 }
 
-// observer writes what an observer receives.
+// observer returns an Observer that adds each CallInfo to the log.
 func (l *debugLog) observer() hotelstays.Option {
 	return hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(_ context.Context, info hotelstays.CallInfo) {
 		fmt.Fprintf(l, "observed %v %+v %#v %q\n", info, info, info, info.Err)
 	}})
 }
 
-// A store that fails may quote its command, with the token and other secrets.
+// The error of a store may quote its command, which has the token.
 func TestErrorsOfATokenStoreHideTheToken(t *testing.T) {
 	log := &debugLog{}
 	c := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret),
@@ -660,7 +657,7 @@ func TestErrorsOfATokenStoreHideTheToken(t *testing.T) {
 	checkNoLeak(t, "log", log.String())
 }
 
-// quotingStore fails, and quotes the token and a secret in its error.
+// quotingStore is a token store that fails. Its error quotes the token and a secret.
 type quotingStore struct{}
 
 func (quotingStore) Load(context.Context, string) (hotelstays.Token, error) {
@@ -675,14 +672,14 @@ func (s quotingStore) CompareAndDelete(ctx context.Context, key string, token ho
 	return s.Store(ctx, key, token)
 }
 
-// bookAnswered books a guest with this passport number, and is answered.
+// bookAnswered sends a Book with this passport number, and returns its result for this answer.
 func bookAnswered(t *testing.T, passport string, status int, body string) (*hotelstays.BookResponse, error) {
 	req := bookWithPassport()
 	req.Guests[0].PassportNumber = types.NewSecret(passport)
 	return clientThrough(t, &fixedAnswer{Status: status, Body: body}).Book(t.Context(), req)
 }
 
-// refusedWith is the message of the error of a Book that is refused with this message.
+// refusedWith returns the Msg of the APIError of a Book that the service refuses with msg.
 func refusedWith(t *testing.T, passport, msg string) string {
 	_, err := bookAnswered(t, passport, 400, `{"code":100000400,"msg":"`+msg+`"}`)
 	var refused *hotelstays.APIError
@@ -690,7 +687,7 @@ func refusedWith(t *testing.T, passport, msg string) string {
 	return refused.Msg
 }
 
-// The service may repeat in its message, or a proxy on its page, what the request says about people.
+// The service may echo data of guests in its message, and a proxy on its page.
 func TestErrorsHideNamesOfGuests(t *testing.T) {
 	for _, status := range []int{200, 400, 502} {
 		log := &debugLog{}

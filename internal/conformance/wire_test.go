@@ -34,7 +34,7 @@ const (
 	bearer  = "token-0001"
 )
 
-// headerGroup is which optional headers an operation takes.
+// headerGroup says which optional headers an operation sends.
 type headerGroup int
 
 const (
@@ -83,11 +83,11 @@ type operation struct {
 	name  string
 	path  string
 	group headerGroup
-	// mutates: the outcome of a call may be unknown.
+	// mutates means that the outcome of a call may be unknown.
 	mutates bool
-	// hint is Timeout-Milliseconds of a call without a deadline.
+	// hint is the Timeout-Milliseconds of a call whose ctx has no deadline.
 	hint string
-	// minimal has only what is required, full every field. By default they are decoded from the bodies.
+	// minimal has only the required fields, and full has every field. By default both are decoded from the bodies.
 	minimal, full               apiCall
 	minimalBody, fullBody       string
 	minimalSession, fullSession string
@@ -95,14 +95,13 @@ type operation struct {
 	answerIsSecret              bool   // the response does not encode to its data again
 }
 
-// sentRequest is a request as the connection would have got it.
+// sentRequest is a request as the mock received it.
 type sentRequest struct {
 	method, url, body string
 	header            map[string]string
 }
 
-// exchange makes one call against a mock. It returns what was sent and what
-// the call returned.
+// exchange makes one call against a mock. It returns the request and the response.
 func exchange(t *testing.T, call apiCall, data string, options []hotelstays.Option, opts ...hotelstays.CallOption) (sentRequest, any) {
 	t.Helper()
 	return exchangeAnswered(t, call, `{"code":0,"msg":"success","data":`+data+`}`, nil, options, opts...)
@@ -153,7 +152,7 @@ func (op *operation) headers(all, token, flow map[string]string) map[string]stri
 	return h
 }
 
-// madeUp returns the headers whose values the client makes up, so that only their form can be compared.
+// madeUp checks the form of the headers with random values, and returns these headers.
 func (sent sentRequest) madeUp(t *testing.T) map[string]string {
 	t.Helper()
 	h := map[string]string{"User-Agent": sent.header["User-Agent"]}
@@ -168,7 +167,7 @@ func (sent sentRequest) madeUp(t *testing.T) map[string]string {
 	return h
 }
 
-// eachOperation runs a test of every operation. The clock stands still: Timeout-Milliseconds is exact.
+// eachOperation runs a test for every operation. The clock does not advance, so Timeout-Milliseconds is exact.
 func eachOperation(t *testing.T, test func(*testing.T, *operation)) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -177,7 +176,7 @@ func eachOperation(t *testing.T, test func(*testing.T, *operation)) {
 	}
 }
 
-func TestWireMinimalRequest(t *testing.T) {
+func TestMinimalRequestIsExact(t *testing.T) {
 	eachOperation(t, func(t *testing.T, op *operation) {
 		sent, _ := exchange(t, op.minimal, op.data, nil)
 		op.checkSent(t, sent, op.minimalBody)
@@ -195,16 +194,15 @@ func (op *operation) checkSent(t *testing.T, sent sentRequest, body string) {
 	assert.Equal(t, []string{http.MethodPost, baseURL + op.path, body}, []string{sent.method, sent.url, sent.body})
 }
 
-// clientOptions are client options that apply to calls.
+// clientOptions has options of a client that apply to its calls.
 var clientOptions = []hotelstays.Option{
 	hotelstays.WithLanguage("en-GB"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user-7"),
 	hotelstays.WithClientIP("2001:db8::7"), hotelstays.WithCurrency("EUR"),
 	hotelstays.WithTestFlags(map[string]string{"b": "2", "a": "1"}), hotelstays.WithTimeout(5 * time.Second),
 }
 
-// A request with every field, on a client with every option: each header goes to
-// the operations that take it, and to no other.
-func TestWireFullRequestWithClientOptions(t *testing.T) {
+// Each option of the client sends its header only in the operations that accept the header.
+func TestFullRequestHasTheOptionsOfTheClient(t *testing.T) {
 	eachOperation(t, func(t *testing.T, op *operation) {
 		requireComplete(t, reflect.ValueOf(op.full.req).Elem(), op.name)
 		sent, _ := exchange(t, op.full, op.data, clientOptions)
@@ -217,8 +215,8 @@ func TestWireFullRequestWithClientOptions(t *testing.T) {
 	})
 }
 
-// Options of one call win over the client's, and leave the body alone.
-func TestWireFullRequestWithCallOptions(t *testing.T) {
+// Options of a call win over the client's options, and do not change the body.
+func TestFullRequestHasTheOptionsOfTheCall(t *testing.T) {
 	options := append(slices.Clone(clientOptions),
 		hotelstays.WithHeader("user-agent", "agency/2.0"), hotelstays.WithHeader("X-Gateway", "client"), hotelstays.WithHeader("X-Zone", "a"))
 	eachOperation(t, func(t *testing.T, op *operation) {
@@ -245,8 +243,8 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 	})
 }
 
-// Every documented field lands in its place, and nothing of the answer is lost.
-func TestWireResponse(t *testing.T) {
+// The response has every documented field of the answer.
+func TestResponseHasEveryField(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			want := op.want(t)
@@ -257,7 +255,7 @@ func TestWireResponse(t *testing.T) {
 			reflect.ValueOf(got).Elem().FieldByName("Meta").SetZero()
 			require.Equal(t, want, got)
 			if op.answerIsSecret {
-				return // a token is not encoded again: see TestPrintedValuesHideSecrets
+				return // the JSON of the response hides the token
 			}
 			again, err := json.Marshal(got)
 			require.NoError(t, err)
@@ -305,8 +303,8 @@ func requireComplete(t *testing.T, v reflect.Value, path string) {
 	}
 }
 
-// Fields whose zero value differs from an absent field, and texts that a body must keep.
-func TestWireBodies(t *testing.T) {
+// The bodies have zero values that differ from an absent field, and texts that must not be changed.
+func TestBodyKeepsZeroValuesAndTexts(t *testing.T) {
 	rows := []struct {
 		name, body, data string
 		call             apiCall
@@ -356,8 +354,8 @@ func TestWireBodies(t *testing.T) {
 	}
 }
 
-// Each request has a new Request-Id, and by default each call has a new Trace-Id.
-func TestWireIdentifiersAreFresh(t *testing.T) {
+// By default each call also has a new Trace-Id.
+func TestEachRequestHasANewRequestID(t *testing.T) {
 	seen := map[string]bool{}
 	for range 20 {
 		sent, _ := exchange(t, callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}), `{}`, nil)
@@ -367,7 +365,7 @@ func TestWireIdentifiersAreFresh(t *testing.T) {
 	assert.Len(t, seen, 40)
 }
 
-func TestWireResponseMeta(t *testing.T) {
+func TestResponseMetaHasTheHeadersOfTheAnswer(t *testing.T) {
 	call := callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"})
 	meta := func(t *testing.T, header map[string]string, opts ...hotelstays.CallOption) (hotelstays.ResponseMeta, sentRequest) {
 		sent, resp := exchangeAnswered(t, call, `{"code":0,"msg":"success","data":{"status":1,"later":[1, 2]}}`, header, nil, opts...)
@@ -403,11 +401,11 @@ func TestWireResponseMeta(t *testing.T) {
 	})
 }
 
-func TestWireTableIsComplete(t *testing.T) {
+func TestWireTableHasEveryOperation(t *testing.T) {
 	assert.ElementsMatch(t, testkit.Operations(), slices.Collect(maps.Keys(operationCalls)))
 }
 
-// operations is the whole API.
+// operations returns all operations of the API.
 func operations() []operation {
 	all := []operation{
 		{

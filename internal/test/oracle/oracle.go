@@ -1,5 +1,5 @@
-// Package oracle decodes an answer with encoding/json, as a reference for package wire. It leaves out and lists what is
-// not as documented, and decodes the rest. It is slow, and does not limit memory.
+// Package oracle decodes an answer with encoding/json, as a reference for package wire. It lists the mismatches, leaves
+// their values out, and decodes all other values. It is slow, and does not limit memory.
 package oracle
 
 import (
@@ -28,18 +28,19 @@ var essential = map[string]string{
 	"RoomRatePkg": "ratePkgId refundableMode refundableUntil cancelFees rate totalRate checkIn checkOut tax",
 }
 
-// whole names lists of which nothing may be missing.
+// whole is the list from which no element may be left out.
 const whole = "QueryOrdersResponse.orders"
 
-// Answer is what a text means.
+// Answer is the result of decoding a text.
 type Answer struct {
-	// Invalid: the text is not JSON. Unusable: it is ambiguous. Refused: it has a mismatch that may not be left out.
-	// Only the first true field counts. CodeMismatch: the envelope's code is not an integer.
+	// Invalid means that the text is not JSON. Unusable means that it is ambiguous. Refused means that it has a mismatch
+	// in a field that must not be left out. CodeMismatch means that the envelope's code is not an integer. If several
+	// fields are true, the first counts.
 	Invalid, Unusable, Refused, CodeMismatch bool
 
 	HasCode, HasData bool
 	Code             int
-	Msg              string // if it is text
+	Msg              string // empty if the member is not a string
 	// Mismatches lists all mismatches with their paths.
 	Mismatches []string
 }
@@ -85,7 +86,7 @@ func Read(text []byte, into any, bare bool) (a Answer) {
 // node is a value of a text. kind is its first byte, or '0' for a number.
 type node struct {
 	kind    byte
-	text    string // as it is written
+	text    string // the JSON text of the value
 	names   []string
 	members []*node // of an object or an array
 }
@@ -123,13 +124,13 @@ func (n *node) jsonType() string {
 	return jsonTypes[n.kind]
 }
 
-// reader takes an answer apart.
+// reader decodes one answer.
 type reader struct {
 	answer *Answer
-	lost   bool // the value that was read last has a mismatch
+	lost   bool // the last value has a mismatch inside
 }
 
-// envelopeMember returns the only member with that name.
+// envelopeMember returns the member with this name, or nil. Two such members make the answer unusable.
 func (r *reader) envelopeMember(n *node, name string) (member *node) {
 	for i, other := range n.names {
 		switch {
@@ -162,7 +163,7 @@ func (r *reader) mismatch(path, want string, n *node) {
 	r.answer.Mismatches = append(r.answer.Mismatches, fmt.Sprintf("%s: want %s, got %s", path, want, n.jsonType()))
 }
 
-// value returns the text that encoding/json is to decode in the place of a value, and whether the value fits.
+// value returns the text that encoding/json decodes instead of n, and whether n fits the type.
 func (r *reader) value(n *node, t reflect.Type, path string) (text string, fits bool) {
 	r.lost = false
 	for t.Kind() == reflect.Pointer {
@@ -225,7 +226,7 @@ func wanted(t reflect.Type) string {
 var wantedKinds = map[reflect.Kind]string{reflect.Struct: "object", reflect.Map: "object", reflect.Slice: "array", reflect.String: "string",
 	reflect.Bool: "boolean", reflect.Float64: "number", reflect.Int: "integer", reflect.Int64: "integer"}
 
-// wholeNumber is an integer without a fraction or an exponent.
+// wholeNumber returns the digits of a number with an integer value, and whether it is one and fits into bits.
 func wholeNumber(text string, bits int) (string, bool) {
 	const longest = 20
 	if len(text) > longest {
@@ -279,7 +280,7 @@ func (r *reader) object(n *node, t reflect.Type, path string) (text string, fits
 	return "{" + strings.Join(members, ",") + "}", fits
 }
 
-var fields sync.Map // of each struct type, by name
+var fields sync.Map // the fields of each struct type, by their JSON names
 
 func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
 	known, ok := fields.Load(t)
