@@ -155,7 +155,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-func TestSecretsAreFoundInAFormOfTheService(t *testing.T) {
+func TestSecretsAreFoundWithOtherPunctuationAndAsHexadecimalBytes(t *testing.T) {
 	const passport, secret = "AB 123-456 789", "AAAABBBBCCCCDDDD+EEEEFFFF1234/GGGG=="
 	for _, text := range []string{
 		"AB123-456789", "ab123456789", "AB\u00a0123-456\u00a0789", "AB&nbsp;123-456&nbsp;789", "4142203132332d34353620373839",

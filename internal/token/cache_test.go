@@ -136,7 +136,7 @@ func withCache(t *testing.T, s *service, test func(t *testing.T, s *service, c *
 	synctest.Test(t, func(t *testing.T) { test(t, s, s.cache()) })
 }
 
-func TestNobodyWaitsInTheExpiryWindow(t *testing.T) {
+func TestCallsUseTheOldTokenWhileItIsRenewed(t *testing.T) {
 	for lifetime, window := range map[time.Duration]time.Duration{
 		24 * time.Hour:   5 * time.Minute,
 		10 * time.Minute: time.Minute, // a tenth of a short life
@@ -165,7 +165,7 @@ func TestNobodyWaitsInTheExpiryWindow(t *testing.T) {
 }
 
 // A 401 that comes late refuses the old token, even if the new one has the same text.
-func TestLate401KeepsTheSuccessor(t *testing.T) {
+func TestLate401KeepsTheNewerToken(t *testing.T) {
 	withCache(t, &service{sameText: true}, func(t *testing.T, s *service, c *token.Cache) {
 		late, err := c.Authorization(t.Context())
 		require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestLate401KeepsTheSuccessor(t *testing.T) {
 
 // If new tokens do not end the 401s, the cause is not the token. So the token stays in use, and is renewed more and more
 // rarely. The error says when the next renewal is. After a minute without a refusal the series begins again.
-func TestUselessTokensAreBounded(t *testing.T) {
+func TestRepeatedlyRefusedTokensAreRenewedMoreAndMoreRarely(t *testing.T) {
 	const refused = "a new token was refused, too; check that the account is active, and may call this operation; "
 	withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
 		s.mustCall(t, 1, c)
@@ -212,7 +212,7 @@ func TestUselessTokensAreBounded(t *testing.T) {
 	})
 }
 
-func TestTokenThatIsNotRenewableStays(t *testing.T) {
+func TestTokenThatCannotBeRenewedStaysInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		c := s.cache(func(c *token.Cache) { c.Renewable = false })
@@ -231,7 +231,7 @@ func TestTokenThatIsNotRenewableStays(t *testing.T) {
 
 // After an error of any kind, a renewal is tried again 1 s, 2 s and so on up to 30 s later. Each failure is logged. With the
 // next token the pauses begin again at 1 s.
-func TestFailingRenewalPauses(t *testing.T) {
+func TestFailedRenewalIsRetriedAfterGrowingPauses(t *testing.T) {
 	for _, fault := range []error{errFailed, errRefused} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
@@ -264,7 +264,7 @@ func TestFailingRenewalPauses(t *testing.T) {
 }
 
 // All callers together try a refused credential only as often as they renew refused tokens.
-func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
+func TestRefusedCredentialIsTriedMoreAndMoreRarely(t *testing.T) {
 	withCache(t, &service{err: errRefused, delay: 100 * time.Millisecond}, func(t *testing.T, s *service, c *token.Cache) {
 		var tried []string
 		start := time.Now()
@@ -314,7 +314,7 @@ func TestFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 	})
 }
 
-func TestFetchThatDoesNotReturnIsAnError(t *testing.T) {
+func TestFetchThatPanicsOrExitsIsAnError(t *testing.T) {
 	for want, end := range map[string]func(){
 		"panicked with a value of type string; the log of WithLogger has the stack": func() { panic("boom") },
 

@@ -120,7 +120,7 @@ func TestHangingStoreCostsTwoSecondsPerCall(t *testing.T) {
 	})
 }
 
-func TestFailingStoreIsNotWaitedFor(t *testing.T) {
+func TestFailingStoreDoesNotDelayCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{leased: true, fails: func(context.Context, types.Token) error { return errFailed }}
 		c := s.fleet(1, st)[0]
@@ -167,7 +167,7 @@ func TestLeaseLetsOneProcessFetch(t *testing.T) {
 	})
 }
 
-func TestLeaseThatNeverEndsIsWaitedForOnce(t *testing.T) {
+func TestCallsWaitOnlyOnceForALeaseThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		waited := s.mustCall(t, 1, s.fleet(1, &store{leased: true})...)
@@ -176,7 +176,7 @@ func TestLeaseThatNeverEndsIsWaitedForOnce(t *testing.T) {
 	})
 }
 
-func TestLeaseMayHaveNoRelease(t *testing.T) {
+func TestLeaseWithoutAReleaseFunctionIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache(sharing(&store{}), func(c *token.Cache) {

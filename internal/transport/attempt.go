@@ -22,13 +22,13 @@ import (
 // ErrBodyTooLarge is the error of an answer above Policy.MaxBody.
 var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
 
-// attempt is one attempt, with its part of the call's Result. Its RequestID is empty if the attempt ended before it was
+// attempt is one attempt, with its part of the call's Result. RequestID is empty if the attempt ended before the request was
 // sent.
 type attempt struct {
 	Result
 	authorization Authorization
 	timestamp     string    // sent as Client-Request-Timestamp, if not empty
-	start         time.Time // of sending
+	start         time.Time // when the request was sent
 	permanent     bool      // Err ends the call, whatever the policy says
 }
 
@@ -60,7 +60,7 @@ func (r *run) try() {
 	}
 }
 
-// attempt fills in r.last: token, rate limit, request, answer. Its error is why there is no answer.
+// attempt fills in r.last: token, rate limit, request, answer. It returns an error if there is no answer.
 func (r *run) attempt(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return r.explainEnd(ctx, ctx.Err())
@@ -70,7 +70,7 @@ func (r *run) attempt(ctx context.Context) error {
 	}
 	permit, err := r.acquire(ctx)
 	if err != nil {
-		// The limiter may refuse a call that would miss its deadline, before that passes.
+		// The limiter may refuse a call before its deadline has passed, because the call would miss the deadline.
 		r.last.permanent = errors.Is(err, ratelimit.ErrPaused) || errors.Is(err, context.DeadlineExceeded)
 		return fmt.Errorf("waiting for the rate limit: %w", r.explainEnd(ctx, err))
 	}
@@ -88,7 +88,7 @@ func (r *run) attempt(ctx context.Context) error {
 		id, err = r.identify(ctx)
 		r.last.permanent = err != nil
 	}
-	if err == nil { // after the end of ctx net/http fires no trace event, so the request would count as sent
+	if err == nil { // not after the end of ctx: net/http then fires no trace event, so the request would count as sent
 		err = r.explainEnd(ctx, ctx.Err())
 	}
 	if err == nil && r.Mutates && overslept(ctx) {
@@ -130,8 +130,7 @@ func overslept(ctx context.Context) bool {
 	return ok && !time.Now().Round(0).Before(deadline.Round(0))
 }
 
-// authorize reads the token, or waits for it. A token is fetched by a call with retries of
-// its own.
+// authorize reads the token, or waits for it. The call that fetches a token has its own retries.
 func (r *run) authorize(ctx context.Context) (err error) {
 	if r.TokenSource != nil {
 		r.last.authorization, err = r.TokenSource.Authorization(ctx)
@@ -197,7 +196,7 @@ func (r *run) request(ctx context.Context, id string, body *bytes.Reader) (*http
 	return req, nil
 }
 
-// keepCookies gives the answer's cookies to the http.Client's Jar.
+// keepCookies stores the answer's cookies in the http.Client's Jar.
 func (r *run) keepCookies(resp *http.Response) {
 	if r.HTTP.Jar == nil {
 		return
@@ -208,8 +207,8 @@ func (r *run) keepCookies(resp *http.Response) {
 	}
 }
 
-// serviceTimeout is the time that is left, in milliseconds, less a tenth or at most a second, because the answer still
-// has to travel.
+// serviceTimeout returns how many milliseconds the service may take: the remaining time, less a tenth of it or at most a
+// second, because the answer still has to travel.
 func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }
@@ -269,7 +268,7 @@ func (r *run) brokeOff(ctx context.Context, status, size int, err error) error {
 	return fmt.Errorf("the answer (HTTP %d) broke off after %d bytes: %w", status, size, r.explainEnd(ctx, err))
 }
 
-// explainEnd adds why ctx has ended. Before that it returns err unchanged.
+// explainEnd adds to err why ctx has ended. If ctx has not ended, it returns err unchanged.
 func (r *run) explainEnd(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -288,9 +287,9 @@ func (r *run) explainEnd(ctx context.Context, err error) error {
 	return fmt.Errorf("the deadline of ctx passed: %w", err)
 }
 
-// WithoutCause returns err, or once ctx has ended an error with its text that wraps only ctx.Err(). Whoever ends ctx
-// may give any error as the cause, and net/http returns that cause: it is the failure of something else, and its type
-// says nothing about this call.
+// WithoutCause returns err while ctx has not ended. Afterwards it returns an error with the text of err that wraps only
+// ctx.Err(). The function that ended ctx may have given any error as the cause, and net/http returns this cause. The cause
+// is the failure of something else, so its type says nothing about this call.
 func WithoutCause(ctx context.Context, err error) error {
 	ended := ctx.Err()
 	if err == nil || ended == nil || err == ended {
@@ -334,10 +333,10 @@ const (
 	LogRequestID = "request_id"
 	LogTraceID   = "trace_id"
 	LogNoToken   = "no_token"
-	LogError     = "error" // its text
+	LogError     = "error" // the error's text
 )
 
-// identity is what every log line starts with.
+// identity returns the attributes with which every log line begins.
 func (r *run) identity() []slog.Attr {
 	return []slog.Attr{
 		slog.String(LogOperation, r.Operation),

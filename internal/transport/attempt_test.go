@@ -1,4 +1,4 @@
-// Tests of a single attempt: its request, its answer and the memory of it, its error, its log line.
+// Tests of a single attempt: its request, its answer and the answer's memory, its error, its log line.
 
 package transport
 
@@ -25,7 +25,7 @@ import (
 
 // Attempts share nothing that a RoundTripper may change, or still read after it has returned. The race detector checks
 // the header.
-func TestAttemptsShareNothing(t *testing.T) {
+func TestAttemptsShareNoHeaderBodyOrCookie(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	var readers sync.WaitGroup
@@ -57,8 +57,8 @@ func TestAttemptsShareNothing(t *testing.T) {
 	}
 }
 
-// The hint is the time to the deadline, less a tenth or at most a second.
-func TestTimeoutHintIsBelowTheDeadline(t *testing.T) {
+// Timeout-Milliseconds is the time until the deadline, less a tenth of it or at most a second.
+func TestTimeoutMillisecondsEndsBeforeTheDeadline(t *testing.T) {
 	for left, want := range map[time.Duration]int64{
 		time.Minute: 59000, 10 * time.Second: 9000, 5 * time.Second: 4500, time.Millisecond: 1, time.Microsecond: 1, -time.Second: 1,
 	} {
@@ -83,7 +83,7 @@ type watchedBody struct {
 func (c *watchedBody) Close() error { c.closed = true; return nil }
 
 // A body that is not read to its end would keep its connection for ever.
-func TestBodyIsClosed(t *testing.T) {
+func TestEveryAnswersBodyIsClosed(t *testing.T) {
 	for name, reader := range map[string]io.Reader{
 		"whole":     strings.NewReader("{}"),
 		"too large": strings.NewReader(strings.Repeat("x", 2<<20)),
@@ -110,7 +110,7 @@ func TestBodyOfAnotherProtocolIsNotRead(t *testing.T) {
 
 // A ctx that ends before the request is sent proves that nothing left: net/http refuses
 // such a request without a trace event.
-func TestCtxThatEndsBeforeTheRequestSendsNothing(t *testing.T) {
+func TestNothingIsSentAfterTheEndOfCtx(t *testing.T) {
 	var requests atomic.Int64
 	ts := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer ts.Close()
@@ -137,7 +137,7 @@ func TestCtxThatEndsBeforeTheRequestSendsNothing(t *testing.T) {
 
 // A ctx does not count while a machine is suspended: a call that changes something is not sent
 // after its deadline by the wall clock.
-func TestNothingIsSentAfterADeadlineWhileSuspended(t *testing.T) {
+func TestNothingIsSentIfTheDeadlinePassedWhileSuspended(t *testing.T) {
 	for _, mutates := range []bool{true, false} {
 		c := newCall(replies(200, "{}"), nowhere)
 		c.Mutates = mutates
@@ -188,7 +188,7 @@ func TestErrorNamesTheLimitThatPassed(t *testing.T) {
 			"the answer (HTTP 200) broke off after 1 bytes: the deadline of ctx passed: context deadline exceeded"},
 		{"Timeout in the answer", stallsInTheBody, never, never, second,
 			"the answer (HTTP 200) broke off after 1 bytes: the http.Client's Timeout passed: context deadline exceeded"},
-		{"a deadline of the transport's own", fails(context.DeadlineExceeded), never, never, 0, "context deadline exceeded"},
+		{"the transport's own deadline", fails(context.DeadlineExceeded), never, never, 0, "context deadline exceeded"},
 		{"EOF", fails(io.EOF), never, never, 0, "the connection was closed before an answer came: EOF"},
 		{"unexpected EOF", fails(io.ErrUnexpectedEOF), never, never, 0, "the connection was closed before an answer came: unexpected EOF"},
 		{"another error", fails(errors.New("reset")), never, never, 0, "reset"},
@@ -232,9 +232,8 @@ level=DEBUG msg=attempt operation=Test attempt=2 request_id=%[2]s trace_id=t sta
 `, ids[0], ids[1]), log.String())
 }
 
-// The bound holds for announced and for unannounced bodies, and for what a small
-// compressed body becomes.
-func TestBodyIsBounded(t *testing.T) {
+// The limit holds for bodies with and without a Content-Length, and for a small body that is large after decompression.
+func TestAnswerAboveTheSizeLimitIsAnError(t *testing.T) {
 	big := strings.Repeat("x", 2<<20)
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/announced" {

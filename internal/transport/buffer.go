@@ -10,11 +10,10 @@ import (
 )
 
 const (
-	// maxPrepared limits the room that a buffer gets before a byte arrives: more than a large
-	// search page takes, less than a malformed header may claim. Growing doubles a buffer, so
-	// the pool keeps buffers of up to twice that.
+	// maxPrepared limits the size of a buffer before a byte arrives. It is more than a large search page takes, and less
+	// than a malformed header may claim. Growing doubles a buffer, so the pool keeps buffers of up to twice this size.
 	maxPrepared = 8 << 20
-	// windowSize is the room for an answer whose parts leave the buffer as they are decoded.
+	// windowSize is the size of a buffer whose parts are removed as they are decoded.
 	windowSize = 64 << 10
 )
 

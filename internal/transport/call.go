@@ -1,8 +1,8 @@
 // Package transport sends one call and reads its answer.
 //
-// A Call says what to send; Send sends it in one or more attempts. attempt (attempt.go)
-// shows the order of an attempt, verdict (retry.go) what may follow it, and trace.go what
-// is known to have left the machine.
+// A Call says what to send; Send sends it in one or more attempts. The function attempt (attempt.go) has the steps of an
+// attempt in order. The function verdict (retry.go) decides whether another attempt follows. The file trace.go finds out
+// whether a request has left the machine.
 package transport
 
 import (
@@ -21,8 +21,8 @@ import (
 type Call struct {
 	Operation string
 	URL       string
-	Header    func() http.Header // a new one for each attempt
-	Body      []byte             // of every attempt
+	Header    func() http.Header // returns a new header for each attempt
+	Body      []byte             // the same for every attempt
 	TraceID   string             // for the log
 	// RequestID returns the Request-Id of an attempt; nil: it is a UUID. Timestamp, if set,
 	// returns its Client-Request-Timestamp. An error of either ends the call.
@@ -31,13 +31,14 @@ type Call struct {
 	// Mutates marks an operation that changes something (Book, Cancel): it is resent
 	// only when the service provably did not execute it.
 	Mutates bool
-	// SendTimeout sends the time that is left as Timeout-Milliseconds.
+	// SendTimeout sends the remaining time as Timeout-Milliseconds.
 	SendTimeout bool
-	// Timeout is the limit that the client set on ctx itself, for errors; 0: it set none.
+	// Timeout is the limit that the client itself set on ctx, for the text of errors; 0: the client set no limit.
 	Timeout time.Duration
-	// AttemptTimeout limits an attempt from its slot on, and ends the call; 0: no limit.
+	// AttemptTimeout limits an attempt from the moment when it gets its slot. When it passes, the call ends. 0: no limit.
 	AttemptTimeout time.Duration
-	// BodySizeHint is the size of the operation's last whole answer, to prepare for the next. It is never nil.
+	// BodySizeHint is the size of the operation's last whole answer, from which the buffer for the next answer gets its
+	// size. It is never nil.
 	BodySizeHint *atomic.Int64
 
 	HTTP        *http.Client // its Transport, Jar and Timeout serve each attempt; redirects are answers
@@ -47,20 +48,20 @@ type Call struct {
 	Policy      Policy
 	Quota       *RetryQuota // nil: retries are not counted
 	Log         *slog.Logger
-	// Scrub removes secrets from a text, also the attempt's token; nil: there are none.
+	// Scrub removes secrets from a text, also the attempt's token; nil: there are no secrets.
 	Scrub func(text, token string) string
 	// Timeline, if set, records the attempts as they end.
 	Timeline *Timeline
 	// Decoder, if set, reads each answer of HTTP 2xx while it arrives.
 	Decoder Decoder
-	// Streams says that the Decoder removes what it has read, so that only a part of the answer is in memory.
+	// Streams states that the Decoder removes what it has read, so that only a part of the answer is in memory.
 	Streams bool
 }
 
 // Decoder decodes an answer while it arrives.
 type Decoder interface {
-	// DecodeFeed reads as much of the body as it needs; the rest is read afterwards. begun is the call's result so far.
-	// An error is a failure to read, and again reports whether another attempt may follow it.
+	// DecodeFeed reads as much of the body as it needs; the rest is read afterwards. begun is the call's result so far. An
+	// error means that the body could not be read. again reports whether another attempt may follow.
 	DecodeFeed(begun Result, body *wire.Feed) (again bool, err error)
 }
 
@@ -70,8 +71,8 @@ type RateLimiter interface {
 	Pause(until time.Time)
 }
 
-// Permit is one slot of a rate limit. Sent is called at most once, when the request
-// leaves; Done exactly once, last.
+// Permit is one slot of a rate limit. Sent is called at most once, when the request leaves. Done is called exactly once, as
+// the last call.
 type Permit interface {
 	Sent()
 	Done(types.PermitResult)
@@ -103,22 +104,20 @@ type Policy struct {
 
 // Result is how a call ended.
 type Result struct {
-	// Answer is the last attempt's answer, or nil. With Err set, another attempt was to
-	// follow it.
+	// Answer is the last attempt's answer, or nil. If Answer and Err are both set, the call ended before its next attempt.
 	Answer *Answer
 	Err    error
-	// Sent reports, where Answer is nil, whether the last request may have reached the
-	// service.
+	// Sent reports whether the last request may have reached the service. It counts only if Answer is nil.
 	Sent bool
-	// NoToken reports that Err is why there was no token.
+	// NoToken reports that nothing was sent because there was no token; Err is the reason.
 	NoToken bool
-	// QuotaSpent reports that another attempt was due, and that the quota refused it.
+	// QuotaSpent reports that another attempt was due, but the quota of retries refused it.
 	QuotaSpent bool
 	// RequestID is the id of the last request that was sent.
 	RequestID string
 	// Token is the token of the last attempt in plain text, so that texts can be redacted.
 	Token string
-	// TokenAdvice is what to do about the token that the service refused last, or empty.
+	// TokenAdvice says what to do about the token that the service has refused, or is empty.
 	TokenAdvice   string
 	Attempts      int // requests sent
 	EarlierStatus int // HTTP status of an attempt before the last, or 0
@@ -145,7 +144,7 @@ func (a *Answer) Release() {
 // run is the state of one Send.
 type run struct {
 	*Call
-	ctx context.Context // the call's own; an attempt's may end earlier
+	ctx context.Context // of the call; the ctx of an attempt may end earlier
 
 	attemptsBegun int // also counts attempts that ended while they waited for a slot or a token
 	waitedOut     int // attempts that ended in a 429 and do not count
@@ -191,7 +190,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// result is how the call would end now.
+// result returns how the call would end now.
 func (r *run) result() Result {
 	result := r.last.Result
 	result.RequestID, result.Attempts, result.EarlierStatus = r.lastSentID, r.requestsSent, r.earlierStatus

@@ -17,7 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A request that changes something arrives exactly once, however the peer breaks off, and counts as sent.
+// A request that changes something arrives exactly once, and counts as sent, whatever the peer does after it has read the
+// request.
 func TestMutatingRequestArrivesOnce(t *testing.T) {
 	http1Peers := map[string]func(net.Conn) bool{
 		"closes":                     func(net.Conn) bool { return false },
@@ -65,9 +66,9 @@ func TestMutatingRequestArrivesOnce(t *testing.T) {
 	}
 }
 
-// If an attempt ends before it is sent, the result has the Request-Id of the attempt before, because the service knows
-// that id.
-func TestRequestIDIsOfTheLastSentRequest(t *testing.T) {
+// If the last attempt ends before its request is sent, the result has the Request-Id of the attempt before, because the
+// service knows that id.
+func TestResultHasTheRequestIDOfTheLastSentRequest(t *testing.T) {
 	var sent []string
 	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
 		sent = append(sent, r.Header.Get("Request-Id"))
@@ -85,7 +86,7 @@ func TestRequestIDIsOfTheLastSentRequest(t *testing.T) {
 
 // If ctx is cancelled during a backoff, the result has the error of ctx, and the error or the answer of the attempt
 // before.
-func TestCancelledBackoffKeepsTheAttempt(t *testing.T) {
+func TestCancelledBackoffReturnsTheLastAttemptsErrorOrAnswer(t *testing.T) {
 	for _, status := range []int{0, 503} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -111,7 +112,7 @@ func TestCancelledBackoffKeepsTheAttempt(t *testing.T) {
 }
 
 // A RoundTripper that panics or exits leaves no timer of the http.Client's Timeout behind.
-func TestPanicLeavesNoTimer(t *testing.T) {
+func TestPanicInARoundTripperLeavesNoTimer(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("boom") }, "exit": runtime.Goexit} {
 		before := goleak.IgnoreCurrent()
 		var attempt context.Context

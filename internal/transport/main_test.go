@@ -109,8 +109,8 @@ func fails(err error) roundTripper {
 type tokenSeries struct {
 	n     int
 	err   error
-	reads int    // reads that succeed before err
-	read  func() // if set, called by each
+	reads int    // the number of reads that succeed before err
+	read  func() // if set, each read calls it
 }
 
 func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {
@@ -133,8 +133,8 @@ type recording struct {
 	sent, done atomic.Int64
 	results    []types.PermitResult
 	pauses     []time.Time
-	asked      int          // for slots
-	acquire    func() error // if set, its error is the answer to Acquire
+	asked      int          // how often a slot was asked for
+	acquire    func() error // if set, Acquire returns its error
 }
 
 func (c *recording) Acquire(context.Context) (Permit, error) {
@@ -149,7 +149,7 @@ func (c *recording) Acquire(context.Context) (Permit, error) {
 
 func (c *recording) Pause(until time.Time) { c.pauses = append(c.pauses, until) }
 
-// settled is how many requests left, and how many permits were returned.
+// settled returns how many requests left, and how many permits were returned.
 func (c *recording) settled() [2]int64 { return [2]int64{c.sent.Load(), c.done.Load()} }
 
 type permit recording

@@ -1,5 +1,5 @@
-// Peers that misbehave: servers of HTTP/1.1 and HTTP/2 on loopback that take a
-// whole request and then break off in every way they can.
+// Peers that misbehave: servers of HTTP/1.1 and HTTP/2 on loopback that read a whole request, and then fail in a way that
+// the test chooses.
 
 package transport
 
@@ -16,13 +16,13 @@ import (
 	"testing"
 )
 
-// peer counts the requests that reached it whole.
+// peer counts the requests that it has read completely.
 type peer struct {
 	url   string
 	whole atomic.Int64
 }
 
-// testTLS is httptest's own certificate, for a server and a client of it.
+// testTLS returns the TLS configurations of a server and a client with httptest's own certificate.
 func testTLS(t *testing.T) (server, client *tls.Config) {
 	ts := httptest.NewTLSServer(nil)
 	defer ts.Close()
@@ -53,7 +53,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// http1 takes requests and ends each by act, which returns false to close.
+// http1 reads requests and calls act after each request. If act returns false, http1 closes the connection.
 func http1(t *testing.T, act func(net.Conn) bool) *peer {
 	p := &peer{}
 	l := listen(t)
@@ -107,8 +107,8 @@ const (
 	codeEnhanceYourCal = 0xb
 )
 
-// http2Peer takes whole requests over TLS and ends each stream by act, which
-// returns false to close the connection.
+// http2Peer reads whole requests over TLS and calls act after each request. If act returns false, http2Peer closes the
+// connection.
 func http2Peer(t *testing.T, act func(w *frameWriter, stream uint32) bool) (*peer, *tls.Config) {
 	server, client := testTLS(t)
 	server.NextProtos = []string{"h2"}
@@ -167,7 +167,7 @@ func rst(code uint32) func(*frameWriter, uint32) bool {
 	}
 }
 
-// goAway tells the client that no stream above last was handled.
+// goAway sends a GOAWAY: no stream above last was handled.
 func goAway(last, code uint32) func(*frameWriter, uint32) bool {
 	return func(w *frameWriter, _ uint32) bool {
 		w.frame(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))

@@ -11,14 +11,14 @@ import (
 const (
 	quotaSize   = 500
 	retryCost   = 5
-	timeoutCost = 10 // more, because a call that waits long also delays others
+	timeoutCost = 10 // more than another retry, because a call that waits long also delays other calls
 )
 
-// RetryQuota keeps retries from multiplying the traffic of an outage: while most calls fail, only first attempts are
-// left. Retries take from it, and calls that succeed give back. The zero value is full. A nil quota never runs out.
+// RetryQuota keeps retries from multiplying the traffic of an outage: while most calls fail, only first attempts are made.
+// Retries take points from it, and calls that succeed return points. The zero value is full. A nil quota never runs out.
 type RetryQuota struct{ spent atomic.Int64 }
 
-// take pays for another attempt after a failed one. It reports whether there was enough.
+// take takes the points of another attempt after a failed attempt. It reports whether there were enough points.
 func (q *RetryQuota) take(failed *attempt) bool {
 	if q == nil {
 		return true

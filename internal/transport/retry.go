@@ -35,9 +35,9 @@ func (r *run) logVerdict(wait time.Duration, again bool) {
 	r.Log.LogAttrs(r.ctx, slog.LevelInfo, "trying again", attrs...)
 }
 
-// verdict decides whether another attempt follows, and after how long. It implements the
-// table "Retries and unknown outcomes" in the docs of package hotelstays: reads are
-// resent if transient, Book and Cancel only if provablyNotExecuted as well.
+// verdict decides whether another attempt follows, and after which wait. It implements the table "Retries and unknown
+// outcomes" in the docs of package hotelstays: reads are sent again if the failure is transient, Book and Cancel only if it
+// is also provablyNotExecuted.
 func (r *run) verdict() (wait time.Duration, again bool) {
 	status := r.last.status()
 	limited := status == http.StatusTooManyRequests
@@ -77,8 +77,7 @@ func (r *run) provablyNotExecuted() bool {
 	return false
 }
 
-// refusalCode is the code of an answer in an envelope. It is 0 for the answer of something in
-// front of the service, and if ctx has ended.
+// refusalCode returns the code of an enveloped answer. It returns 0 for an answer of a proxy, and if ctx has ended.
 func (r *run) refusalCode() int {
 	env, _, ok := wire.Peek(r.ctx, r.last.Answer.Body)
 	if !ok {
@@ -87,7 +86,7 @@ func (r *run) refusalCode() int {
 	return env.Code
 }
 
-// renewToken reports whether a call, once, can be resent with another token.
+// renewToken reports whether the call can be sent again with another token, which is possible once.
 func (r *run) renewToken() bool {
 	if r.TokenSource == nil {
 		return false
@@ -104,7 +103,7 @@ func (a *attempt) transient() bool {
 	switch a.status() {
 	case 0:
 		var certificate *tls.CertificateVerificationError
-		// crypto/tls has no type for the error of two sides without a common version.
+		// crypto/tls has no error type for the case that both sides have no common version.
 		return !errors.As(a.Err, &certificate) && !strings.Contains(fmt.Sprint(a.Err), "protocol version")
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -113,7 +112,7 @@ func (a *attempt) transient() bool {
 	return false
 }
 
-// backoff draws a wait with full jitter: callers that failed together return apart.
+// backoff draws a wait with full jitter, so that callers that failed together do not come back together.
 func (r *run) backoff() time.Duration {
 	longest := r.Policy.Backoff << min(r.attemptsBegun-1, 16)
 	return rand.N(min(longest, r.Policy.MaxBackoff))
@@ -121,12 +120,12 @@ func (r *run) backoff() time.Duration {
 
 const (
 	maxRetryAfter = 24 * time.Hour
-	// maxForeignPause bounds what a 429 without the service's own code may ask for, because it pauses
-	// all callers. Gateways write {"code":429}, too.
+	// maxForeignPause limits the pause after a 429 without the service's own code, because a pause stops all callers.
+	// Gateways write {"code":429}, too.
 	maxForeignPause = time.Minute
 )
 
-// retryAfter is the wait that the answer asks for: a second for a 429 that names none.
+// retryAfter returns the wait that the answer asks for: a second for a 429 that names no wait.
 func (r *run) retryAfter() time.Duration {
 	if r.last.Answer == nil {
 		return 0
@@ -138,8 +137,7 @@ func (r *run) retryAfter() time.Duration {
 	return after
 }
 
-// pause is how long a 429 pauses all callers. It may be shorter than the wait that the answer
-// asks for.
+// pause returns how long a 429 pauses all callers. It may be shorter than the wait that the answer asks for.
 func (r *run) pause() time.Duration {
 	after := r.retryAfter()
 	if after > maxForeignPause && r.refusalCode() != types.CodeRateLimited {
@@ -148,15 +146,15 @@ func (r *run) pause() time.Duration {
 	return after
 }
 
-// RetryAfter reads the Retry-After header: seconds or a date. A date is compared with the answer's own Date, because
-// the clock of this machine may differ. A longer time counts as a day. Any other text, also a negative number, counts
-// as no header.
+// RetryAfter reads the Retry-After header: seconds or a date. A date is compared with the answer's own Date, because the
+// clock of this machine may differ. More than a day counts as a day. Any other text, also a negative number, counts as no
+// header.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	value := h.Get("Retry-After")
 	if value == "" { // saves the allocations of two parse errors
 		return 0, false
 	}
-	// The document does not say whether seconds are whole.
+	// The document does not say whether the seconds are a whole number.
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second)), true
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A 429 pauses the rate limiter and the call for Retry-After, or for a second without it. If that is longer than the
-// policy allows, the call ends at once. A 429 with the service's own code pauses for at most a day, any other 429 for
-// at most a minute.
-func TestTooManyRequestsPauses(t *testing.T) {
+// A 429 pauses the rate limiter and the call for Retry-After, or for a second without it. If that is longer than the policy
+// allows, the call ends immediately. A 429 with the service's own code pauses for at most a day, any other 429 for at most a
+// minute.
+func TestEach429PausesForItsRetryAfter(t *testing.T) {
 	const day, envelope, page = 24 * time.Hour, `{"code":100000429}`, "<html>"
 	cases := []struct {
 		header, body string
@@ -59,7 +59,7 @@ func TestTooManyRequestsPauses(t *testing.T) {
 				require.NoError(t, r.Err)
 				require.Len(t, limiter.pauses, 1)
 				assert.Equal(t, c.want, limiter.pauses[0].Sub(start).Round(time.Microsecond))
-				if c.want >= time.Minute { // the call ends at once, even if the pause is shorter than Retry-After
+				if c.want >= time.Minute { // the call ends immediately, even if the pause is shorter than Retry-After
 					assert.Equal(t, 429, r.Answer.Status)
 					assert.Equal(t, 1, r.Attempts)
 					assert.Zero(t, time.Since(start))
@@ -72,8 +72,8 @@ func TestTooManyRequestsPauses(t *testing.T) {
 	}
 }
 
-// Backoffs are drawn between nothing and a bound that doubles up to its cap.
-func TestBackoffIsFullJitter(t *testing.T) {
+// A backoff is drawn between 0 and a limit. The limit doubles with each attempt, up to MaxBackoff.
+func TestBackoffIsDrawnUpToADoublingLimit(t *testing.T) {
 	r := &run{Call: &Call{Policy: Policy{Backoff: 100 * time.Millisecond, MaxBackoff: time.Second}}}
 	for attempt, bound := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
 		bound *= time.Millisecond
@@ -103,7 +103,7 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 		t.Cleanup(ts.Close)
 		return ts.URL
 	}
-	old := listen(t) // answers TLS 1.0 to any offer
+	old := listen(t) // answers every ClientHello with TLS 1.0
 	serve(t, old, func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 4096))
 		hello := append([]byte{22, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1}, make([]byte, 32+1)...) // random, no session
@@ -157,12 +157,12 @@ level=WARN msg="rate limited" operation=Test attempt=3 request_id=%[3]s trace_id
 	})
 }
 
-// A rate limiter that fails is asked as often as the policy has attempts, with the waits
-// between them, and nothing counts as sent.
+// A rate limiter that fails is asked as often as the policy allows attempts, with the waits of the policy in between.
+// Nothing counts as sent.
 func TestFailingLimiterIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct{ open, attempts, asked, earlier int }{
-			{0, 0, 4, 0}, // it never grants a slot
+			{0, 0, 4, 0}, // the limiter never grants a slot
 			{1, 1, 4, 503},
 			{3, 3, 4, 503},
 			{4, 4, 4, 503},
@@ -182,15 +182,15 @@ func TestFailingLimiterIsAskedAgain(t *testing.T) {
 	})
 }
 
-// In an outage first attempts are always made, and retries only until the quota is spent. Calls
-// that succeed fill it again.
+// In an outage first attempts are always made, and retries only until the quota is spent. Calls that succeed fill the quota
+// again.
 func TestRetriesEndWhenTheQuotaIsSpent(t *testing.T) {
 	down := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	for _, c := range []struct {
 		name     string
 		answer   roundTripper
 		mutates  bool
-		requests int // of 300 calls of at most three attempts
+		requests int // sent by 300 calls of at most three attempts each
 	}{
 		{"503", replies(503, "busy"), false, 300 + 500/5},
 		{"no connection", fails(down), false, 300 + 500/5},

@@ -20,7 +20,7 @@ type SentAttempt struct {
 	Status    int           // HTTP status; 0 without an answer
 	Sent      bool          // the request may have reached the service
 	RequestID string
-	Err       error // without secrets; nil with an answer
+	Err       error // without secrets; nil if there was an answer
 }
 
 func (r *run) record() {
@@ -43,7 +43,7 @@ func (r *run) record() {
 	r.Timeline.Sent = append(r.Timeline.Sent, sent)
 }
 
-// scrubbed is the text of an attempt's error without secrets.
+// scrubbed returns the text of an attempt's error without secrets.
 func (r *run) scrubbed(err error) string {
 	if r.Scrub == nil {
 		return err.Error()

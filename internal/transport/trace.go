@@ -1,4 +1,4 @@
-// What provably left the machine, as httptrace reports it.
+// Whether a request has left the machine, according to net/http/httptrace.
 
 package transport
 
@@ -28,12 +28,12 @@ type trace struct {
 	hooks  httptrace.ClientTrace
 	permit Permit
 
-	askedConn    atomic.Bool // the transport reports events
+	askedConn    atomic.Bool // the transport asked for a connection: it reports events
 	gotConn      atomic.Bool
-	wroteHeaders atomic.Bool // the request may arrive
+	wroteHeaders atomic.Bool // the headers were written: the request may arrive
 
-	mu         sync.Mutex // orders the permit's Sent before its Done
-	sent, done bool       // these methods were called
+	mu         sync.Mutex // makes the permit's Sent come before its Done
+	sent, done bool       // the permit's Sent, its Done was called
 	firstByte  time.Time  // of the answer
 }
 
@@ -58,10 +58,10 @@ func (t *trace) context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &t.hooks)
 }
 
-// ended returns the permit and reports whether the request may have reached the service.
-// It has not if the transport's events say so. Without events a dial error proves it, or what the caller
-// knows: the transport refused the request with ErrNotSent, or an *http.Transport left its body unread,
-// because it refuses a header or its Proxy failed.
+// ended returns the permit and reports whether the request may have reached the service. The events of the transport can
+// prove that it has not. Without events a dial error is the proof, or the argument unsent. unsent says that the transport
+// refused the request with ErrNotSent, or that an *http.Transport left the body unread: it refuses a header, or its Proxy
+// failed.
 func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	if err != nil {
 		resp = nil
@@ -93,9 +93,8 @@ func (t *trace) markSent() {
 	}
 }
 
-// result is what the answer proves: the request arrived before its first byte, and before
-// the time that the service worked on it. The header counts whole milliseconds and may be
-// rounded up, so its last one proves nothing.
+// result returns what the answer proves: the request arrived before the answer's first byte, minus the time that the service
+// worked on it. Server-Cost-Milliseconds may be rounded up, so its last millisecond proves nothing.
 func (t *trace) result(resp *http.Response) types.PermitResult {
 	if resp == nil {
 		return types.PermitResult{}
@@ -110,9 +109,8 @@ func (t *trace) result(resp *http.Response) types.PermitResult {
 	return r
 }
 
-// explain adds to the error of RoundTrip how far the attempt came. Where a peer refused an
-// HTTP/2 stream it removes net/http's advice to define GetBody, which would have net/http
-// resend the request by itself.
+// explain adds to the error of RoundTrip how far the attempt came. If a peer refused an HTTP/2 stream, it removes net/http's
+// advice to define GetBody. With GetBody, net/http would send the request again by itself.
 func (t *trace) explain(err error) error {
 	if rest, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err ["); ok {
 		if cause, _, ok := strings.Cut(rest, "] after Request.Body was written"); ok {

@@ -19,8 +19,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The trace events prove that a request never left, if WroteHeaders is not among them. A connection does not mean that
-// the request left, because it may wait there for a stream.
+// If WroteHeaders is not among the trace events, they prove that a request never left. A connection does not prove that the
+// request left, because the request may wait on it for a stream.
 func TestTraceEventsThatCountAsSent(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for _, c := range []struct {
@@ -70,9 +70,8 @@ func TestTraceEventsThatCountAsSent(t *testing.T) {
 	}
 }
 
-// net/http's error of a refused stream is reduced to its cause, because its advice to define GetBody would send a Book
-// twice.
-func TestRefusedStreamHasNoAdvice(t *testing.T) {
+// The error of a refused stream is reduced to its cause. net/http's advice to define GetBody would send a Book twice.
+func TestErrorOfARefusedStreamHasNoAdviceOfNetHTTP(t *testing.T) {
 	for want, act := range map[string]func(*frameWriter, uint32) bool{
 		"REFUSED_STREAM":           rst(codeRefusedStream),
 		"graceful shutdown GOAWAY": goAway(0, codeNo),
@@ -86,7 +85,7 @@ func TestRefusedStreamHasNoAdvice(t *testing.T) {
 }
 
 // Each permit is returned exactly once, with Sent before Done only if the request left.
-func TestPermitIsSettledOnce(t *testing.T) {
+func TestEachPermitIsReturnedOnce(t *testing.T) {
 	ok := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"code":0}`) }))
 	defer ok.Close()
 	gone := listen(t)
@@ -104,7 +103,7 @@ func TestPermitIsSettledOnce(t *testing.T) {
 	assert.Equal(t, [2]int64{1, 5}, limiter.settled())
 }
 
-// A permit learns only what the answer proves about its request, and nothing without an answer.
+// A permit receives only what the answer proves about its request, and nothing if there was no answer.
 func TestPermitLearnsWhatTheAnswerProves(t *testing.T) {
 	const took = 300 * time.Millisecond
 	answer := func(status int, cost string) roundTripper {
@@ -147,8 +146,8 @@ func TestPermitLearnsWhatTheAnswerProves(t *testing.T) {
 	}
 }
 
-// The answer began when its first byte came, whenever the transport returns it.
-func TestFirstByteIsTheTransports(t *testing.T) {
+// The answer began when its first byte arrived, even if the transport returns the answer later.
+func TestFirstByteIsWhenTheAnswerBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, limit := time.Now(), &recording{}
 		do(t, roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -20,13 +20,13 @@ type Target struct {
 	Into any
 	// Read decodes into that struct.
 	Read func(*Lexer)
-	// InternStrings allocates strings that repeat only once, also across answers. It is
-	// for answers without secrets and personal data.
+	// InternStrings allocates a repeated string only once, also across answers. Set it only for answers without secrets and
+	// personal data.
 	InternStrings bool
-	// Lenient leaves mismatches out and lists them. Without it they are a *MismatchError.
+	// Lenient leaves mismatched values out and lists them. Otherwise they are a *MismatchError.
 	Lenient bool
-	// Take, if set, receives each hotel when its last byte is there. The list of hotels in Into is then
-	// empty, and of the text only the first hotel is kept. Its error ends the decoding.
+	// Take, if set, receives each hotel when its last byte has arrived. The list of hotels in Into is then empty, and the
+	// text keeps only the first hotel. An error of Take ends the decoding.
 	Take func(*types.Hotel) error
 }
 
@@ -39,7 +39,7 @@ func Decode(ctx context.Context, body []byte, target Target) (Envelope, error) {
 	return target.decode(newLexer(ctx, whole(body)))
 }
 
-// DecodeFeed is Decode for an answer that may still arrive. If its arrival fails, it returns that error.
+// DecodeFeed is like Decode, but the answer may still be arriving. If the arrival fails, it returns that error.
 func DecodeFeed(ctx context.Context, feed *Feed, target Target) (Envelope, error) {
 	return target.decode(newLexer(ctx, feed))
 }
@@ -83,8 +83,7 @@ func (t Target) readDocument(l *Lexer) {
 	l.required = l.required || l.mismatched
 }
 
-// Peek reads the envelope, and returns data as it is written. It reports false if there is no envelope, or
-// if ctx ended first.
+// Peek reads the envelope, and returns data unchanged. ok is false if there is no envelope, or if ctx ended first.
 func Peek(ctx context.Context, body []byte) (env Envelope, data []byte, ok bool) {
 	l := newLexer(ctx, whole(body))
 	defer l.release()
@@ -95,10 +94,10 @@ func Peek(ctx context.Context, body []byte) (env Envelope, data []byte, ok bool)
 // answerReader is an answer that is being read.
 type answerReader struct {
 	Envelope
-	target  Target // without Read the data is skipped
-	data    []byte // that was skipped
-	hasData bool   // it was read
-	dataErr error  // makes the data unusable
+	target  Target // if Read is nil, the data is skipped
+	data    []byte // the skipped data
+	hasData bool   // the data was read
+	dataErr error  // the reason why the data is unusable
 	codeErr error
 }
 
@@ -108,7 +107,7 @@ var readAnswer = Struct([]Field[answerReader]{
 	{Name: "data", Exact: true, Read: func(l *Lexer, a *answerReader) { a.readData(l) }},
 })
 
-// answer reads an answer. The error is about the text, ctx or the envelope.
+// answer reads an answer. The error is a fault of the text or of the envelope, or the error of ctx.
 func (l *Lexer) answer(t Target) (a answerReader, err error) {
 	l.reading.target = t
 	if l.peek() == '{' {
@@ -148,11 +147,11 @@ func (a *answerReader) readData(l *Lexer) {
 	}
 }
 
-// maxMsg is how long a msg may be, in bytes. A longer one is cut and stays as it is written.
+// maxMsg is how long a msg may be, in bytes. A longer msg is cut off, and its escapes are not decoded.
 const maxMsg = 64 << 10
 
-// message reads a msg. It is never interned, because it may quote anything. For an object or an array it returns the
-// shape, because their values are about guests.
+// message reads a msg. It is never interned, because it may quote anything. For an object or an array it returns names and
+// types, because the values are about guests.
 func (l *Lexer) message() (msg string) {
 	c, begin := l.peek(), l.pos
 	text := l.passed()

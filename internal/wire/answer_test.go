@@ -42,7 +42,7 @@ func TestLongValuesEndWithTheirCtx(t *testing.T) {
 	}
 }
 
-// A plain string is read in one go, and ctx is polled after it.
+// A plain string is read without a poll of ctx. ctx is polled after the string.
 func TestLongStringsEndWithTheirCtx(t *testing.T) {
 	long := `"` + strings.Repeat("a", 1<<20) + `"`
 	for _, data := range []string{`{"list":[{"id":` + long + `}]}`, `{"new":` + long + `}`} {
@@ -82,7 +82,7 @@ func readCosts(l *Lexer, v *map[string]*money) {
 	*v = Map(l, func(l *Lexer, v **money) { *v = Pointer(l, readMoney) })
 }
 
-func TestMalformedStringsAreReadAlike(t *testing.T) {
+func TestMalformedStringsOfNamesAndValuesAreReadAlike(t *testing.T) {
 	for _, s := range []string{
 		`\n`, `\u0041`, `\ufffd`, `\ud83d`, `\ude00`, `\ud83d\ude00`, `\ud83d\ud83d\ude00`, `\ud83d\n`,
 		"\xff", "\xe2\x82", "\\n\xff\xfeé", `\"\\`,
@@ -102,7 +102,7 @@ func TestMalformedStringsAreReadAlike(t *testing.T) {
 	}
 }
 
-func TestOutlineShowsNoValue(t *testing.T) {
+func TestOutlineShowsNamesAndTypesButNoValue(t *testing.T) {
 	for text, want := range map[string]string{
 		``: ``, `<html lang="en">Bad gateway [12]</html>`: `<html lang="en">Bad gateway [number]`,
 		`[ERR] {x} [if lt IE 7]`: `[ERR] {x} [if lt IE 7]`,
@@ -131,7 +131,7 @@ func TestOutlineShowsNoValue(t *testing.T) {
 	}
 }
 
-func TestNumbersAreParsedUpToALength(t *testing.T) {
+func TestNumbersAboveALengthAreMismatches(t *testing.T) {
 	digits := func(n int) string { return strings.Repeat("1", n) }
 	for name, c := range map[string]struct{ body, mismatch string }{
 		"an integer":                 {`{"count":` + digits(1<<20) + `}`, "data.count: want integer, got number"},

@@ -12,8 +12,8 @@ import (
 type Feed struct {
 	source  io.LimitedReader
 	limit   int64
-	text    []byte                 // what has arrived, without what was removed
-	hole    struct{ from, to int } // in the text: removed, and not closed yet
+	text    []byte                 // the text that has arrived, without the removed parts
+	hole    struct{ from, to int } // a removed part of the text, which still takes memory
 	removed int                    // bytes removed so far
 	done    bool                   // nothing more arrives
 	err     error                  // why nothing more arrives; nil: the text has ended
@@ -21,8 +21,8 @@ type Feed struct {
 }
 
 const (
-	minFeed = 512       // room that is made before a read
-	maxRead = 256 << 10 // is decoded before more is read
+	minFeed = 512       // free bytes that the buffer has before a read
+	maxRead = 256 << 10 // the largest number of bytes of one read
 )
 
 // whole returns a Feed of a text that has arrived.
@@ -54,10 +54,10 @@ func (f *Feed) Rest() ([]byte, error) {
 	return f.text, f.err
 }
 
-// Stop leaves unread what has not arrived.
+// Stop ends the text: no more bytes are read.
 func (f *Feed) Stop() { f.done = true }
 
-// more reads once, and reports whether anything came.
+// more reads once, and reports whether bytes arrived.
 func (f *Feed) more() bool {
 	const attempts = 100 // reads that return nothing before an error, as in bufio
 	if cap(f.text)-len(f.text) < minFeed && !f.done {
@@ -95,8 +95,8 @@ func (f *Feed) window() []byte {
 	return window
 }
 
-// remove removes the text between the first position that it was called with and to. It returns by how much the text
-// after it has moved. The text moves only after many calls, so that no byte moves twice.
+// remove removes the text between the to of its first call and the to of this call. It returns by how much the text after to
+// has moved. The text moves only after many calls, so that no byte moves twice.
 func (f *Feed) remove(to int) (by int) {
 	if f.hole.to == 0 {
 		f.hole.from = to
@@ -125,8 +125,8 @@ func (f *Feed) offset(at int) int64 {
 	return int64(at)
 }
 
-// moreAt reports whether more has arrived for a Lexer that stopped before it had seen the byte
-// at that offset. Offsets stay.
+// moreAt is called when a scanner stopped at an offset. It reports whether more text has arrived there, so that the scanner
+// can continue. Offsets stay the same.
 func (l *Lexer) moreAt(at int) bool { return at >= len(l.feed.text) && l.more() }
 
 func (l *Lexer) more() bool {

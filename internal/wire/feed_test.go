@@ -27,7 +27,7 @@ func feedOf(r io.Reader) *Feed {
 	return feed
 }
 
-// parts reads a text, and next returns the largest size of the next part.
+// parts reads a text in parts. next returns the largest size of the next part.
 type parts struct {
 	text []byte
 	next func() int
@@ -42,7 +42,8 @@ func (p *parts) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// requireFedAsWhole reads an answer in parts and at once. It reports whether it could be read.
+// requireFedAsWhole requires that an answer in parts is read like the whole answer. It reports whether the answer could be
+// read.
 func requireFedAsWhole(t *testing.T, body []byte, next func() int) bool {
 	t.Helper()
 	var got, want page
@@ -67,7 +68,7 @@ var oddAnswers = []string{
 }
 
 // Small answers arrive in two parts, in single bytes, and cut off at each length. With -short one case in 7 runs.
-func TestFedAnswersAtEveryByte(t *testing.T) {
+func TestAnswerIsReadAlikeWhereverItIsSplit(t *testing.T) {
 	read, step := 0, 1
 	if testing.Short() {
 		step = 7
@@ -93,7 +94,7 @@ func TestFedAnswersAtEveryByte(t *testing.T) {
 }
 
 // A page that arrives in parts is read like a whole page, and as encoding/json reads it.
-func TestFedPagesInRandomParts(t *testing.T) {
+func TestPageInRandomPartsIsReadAsEncodingJSONReadsIt(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	whole := answer(10, 2, 2)
 	for range testsize.Of(t, "pages", 20_000, 100, 30) {
@@ -122,7 +123,7 @@ func FuzzFeed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { requireFedAsWhole(t, body, func() int { return 1 + len(body)/7 }) })
 }
 
-// A text whose arrival fails is not read, even if it is complete, and what has come is kept.
+// A text whose arrival fails is not read, even if it is complete. The bytes that have arrived are kept.
 func TestFailedFeedKeepsWhatHasArrived(t *testing.T) {
 	body := answer(1, 1, 1)
 	broken := errors.New("broken")
@@ -142,7 +143,7 @@ func TestFailedFeedKeepsWhatHasArrived(t *testing.T) {
 	assert.Equal(t, io.ErrNoProgress, err)
 }
 
-// One byte above the limit is read, to see that there is more.
+// One byte above the limit is read, to find out whether the text is longer.
 func TestFeedReadsToItsLimit(t *testing.T) {
 	for length, want := range map[int]int64{9: 9, 10: 10, 11: 11, 12: 11} {
 		feed := new(Feed)
@@ -153,7 +154,7 @@ func TestFeedReadsToItsLimit(t *testing.T) {
 	}
 }
 
-func TestFedAnswersEndWithTheirCtx(t *testing.T) {
+func TestDecodingAnArrivingAnswerEndsWithItsCtx(t *testing.T) {
 	body := answer(40, 5, 4)
 	whole := endless(t)
 	_, err := Decode(whole, body, new(page).target())
@@ -169,7 +170,7 @@ func TestFedAnswersEndWithTheirCtx(t *testing.T) {
 }
 
 // ctx is checked as often in the last of several long hotels as in the first.
-func TestCtxIsAskedInEachHotel(t *testing.T) {
+func TestCtxIsPolledInEachHotel(t *testing.T) {
 	const hotels = 6
 	hotel := `{"x":[0` + strings.Repeat(`,1`, 1<<18) + `]}`
 	ctx, target := endless(t), new(page).target()
@@ -179,8 +180,8 @@ func TestCtxIsAskedInEachHotel(t *testing.T) {
 	assert.Greater(t, ctx.polls, hotels*(len(hotel)/pollInterval-1))
 }
 
-// Whether a list has too many elements for its answer is known at the end of the answer.
-func TestFedListsKeepTheBudget(t *testing.T) {
+// Only at the end of an answer is it known whether a list has too many elements for the size of the answer.
+func TestArrivingListsKeepTheMemoryBudget(t *testing.T) {
 	list := `{"code":0,"data":{"list":[{}` + strings.Repeat(",{}", 100_000) + `]`
 	for tail, read := range map[string]bool{`}}`: false, `,"x":"` + strings.Repeat("x", 30<<20) + `"}}`: true} {
 		assert.Equal(t, read, requireFedAsWhole(t, []byte(list+tail), func() int { return 1 << 20 }))
@@ -188,7 +189,7 @@ func TestFedListsKeepTheBudget(t *testing.T) {
 }
 
 // Fields are read in any order of names, also if the order changes.
-func TestFieldsInAnyOrder(t *testing.T) {
+func TestFieldsAreReadInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	members := []string{`"a":1`, `"b":2`, `"c":3`, `"d":4`, `"e":5`, `"x":6`, ` "y" : 7`}
 	for _, shuffle := range []bool{false, true} {

@@ -52,7 +52,7 @@ func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 	}
 }
 
-// fieldNames are the names of a struct's fields. At first they are expected in that order.
+// fieldNames are the names of a struct's fields. At first the names are expected in the order of the fields.
 //
 // Names are half of an answer, and a service writes them in one order: so the text is first compared with the name that
 // followed this field last time.
@@ -76,8 +76,9 @@ func (f *fieldNames) name(i int) string { return f.quoted[i][1 : len(f.quoted[i]
 // seenFields has a bit for each field of a struct that was read.
 type seenFields uint64
 
-// once returns the field, or -1 if it was read before: encoding/json would merge the two.
-func (l *Lexer) once(f *fieldNames, seen *seenFields, field int) int {
+// unique returns the field. If the field was read before, it rejects the answer and returns -1: encoding/json would merge
+// the two values.
+func (l *Lexer) unique(f *fieldNames, seen *seenFields, field int) int {
 	bit := seenFields(1) << field
 	if *seen&bit != 0 {
 		l.reject("."+f.name(field), "comes twice")
@@ -89,16 +90,16 @@ func (l *Lexer) once(f *fieldNames, seen *seenFields, field int) int {
 
 const (
 	maxFields = 64   // of a struct; also the index of an unknown field
-	maxAbsent = 2    // fields in a row that may be absent
-	maxLearnt = 1024 // after these changes no order is learnt, because goroutines would wait for each other's writes
+	maxAbsent = 2    // fields in a row that may be absent without a search for the name
+	maxLearnt = 1024 // changes of the order that are stored; more would make goroutines wait for each other's writes
 )
 
-// next goes from the value of a field to the next known field, and returns it. -1 stands for the place before the first
-// field, and after the last field.
+// next goes from the value of the field last to the next known field, and returns that field. -1 as last means the beginning
+// of the object, -1 as the result its end.
 func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 	if last < 0 || l.pos < len(l.body) && l.body[l.pos] == ',' {
 		if i := l.expect(f, last); i >= 0 {
-			return l.once(f, seen, i)
+			return l.unique(f, seen, i)
 		}
 	}
 	if last < 0 && !l.object() || last >= 0 && !l.member() {
@@ -110,10 +111,11 @@ func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 			return -1
 		}
 	}
-	return l.once(f, seen, i)
+	return l.unique(f, seen, i)
 }
 
-// expect skips a byte and the name of a field that is expected after last, or nothing.
+// expect skips a byte and a name that is expected after the field last, and returns the field of that name. If another name
+// follows, it skips nothing and returns -1.
 func (l *Lexer) expect(f *fieldNames, last int) int {
 	text := l.body[l.pos+1:]
 	for range maxAbsent + 1 {
@@ -128,8 +130,8 @@ func (l *Lexer) expect(f *fieldNames, last int) int {
 	return -1
 }
 
-// find returns the field of the name that was read, or 64 for none, and expects it here from now on.
-// It rejects an exact name in another letter case.
+// find returns the field of the name that was read, or maxFields for an unknown name. From now on that field is expected
+// after last. find rejects an exact name in another letter case.
 func (l *Lexer) find(f *fieldNames, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())

@@ -13,14 +13,14 @@ import (
 // Lexer reads one JSON text from its beginning to its end, without reflection. It is not
 // safe for concurrent use.
 //
-// A failure sticks: from then on every object and array is at its end and every value is empty, so that generated code
-// need not check after each value. Invalid JSON, an unusable text and the end of ctx are failures. A type mismatch is
-// not a failure (mismatch.go).
+// A failure is permanent: from then on every object and array is at its end and every value is empty, so that generated code
+// need not check for failures after each value. Invalid JSON, an unusable text and the end of ctx are failures. A type
+// mismatch is not a failure (mismatch.go).
 type Lexer struct {
 	body   []byte
 	pos    int
-	depth  int    // objects and arrays around pos, without skipped ones
-	name   []byte // of the member entered last, until its value is read
+	depth  int    // objects and arrays around pos, without skipped objects and arrays
+	name   []byte // the name of the current member, until its value is read
 	failed bool
 
 	ctx      context.Context
@@ -39,13 +39,12 @@ type Lexer struct {
 
 var lexers = sync.Pool{New: func() any { return new(Lexer) }}
 
-// pollInterval is how many bytes are read between two polls of ctx; only a plain string
-// is read without any.
+// pollInterval is how many bytes are read between two polls of ctx. A plain string is read without a poll.
 const pollInterval = 64 << 10
 
-// newLexer returns a Lexer of a text that may still arrive. It fails when ctx ends, and when
-// lists, pointers and maps take more memory than the text allows. Strings take no more than in
-// the text, and are not counted. Release it after use.
+// newLexer returns a Lexer of a text that may still arrive. The Lexer fails if ctx ends, or if lists, pointers and maps take
+// more memory than memoryBudget. Strings are not counted, because they take no more memory than in the text. Release the
+// Lexer after use.
 func newLexer(ctx context.Context, feed *Feed) *Lexer {
 	l := lexers.Get().(*Lexer)
 	l.ctx, l.feed, l.body, l.nextPoll, l.budget = ctx, feed, feed.window(), pollInterval, memoryBudget(len(feed.text))
@@ -79,8 +78,8 @@ func (l *Lexer) stop(err error) {
 
 func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }
 
-// mapEntrySize is how much memory is charged for an entry of a map with values of that
-// size: maps keep about half of their room free.
+// mapEntrySize is how much memory is charged for an entry of a map whose values have that size. It is twice the size of the
+// entry, because a map keeps about half of its room free.
 func mapEntrySize(size int) int { return 2 * (sizeOf[string]() + size) }
 
 // maxScratch is how much of the scratch is kept for the next text, in bytes.
@@ -98,7 +97,7 @@ func (l *Lexer) release() {
 	lexers.Put(l)
 }
 
-// fail ends the text here.
+// fail makes the text end at the current position.
 func (l *Lexer) fail() {
 	l.failed = true
 	l.body = l.body[:l.pos]
@@ -138,7 +137,7 @@ func (l *Lexer) finish() error {
 	return &SyntaxError{Offset: l.feed.offset(l.pos) + 1}
 }
 
-// rewind goes back to an earlier offset. Reading on from there polls ctx again.
+// rewind goes back to an earlier offset. ctx is polled again when the text is read from there.
 func (l *Lexer) rewind(pos int) {
 	if !l.failed {
 		l.pos = pos
@@ -294,7 +293,7 @@ func (l *Lexer) skip(depth int) {
 	l.poll()
 }
 
-// passed skips a value, and returns it as it is written. It is empty after a failure.
+// passed skips a value, and returns its text. The text is empty after a failure.
 func (l *Lexer) passed() []byte {
 	l.peek()
 	begin := l.pos

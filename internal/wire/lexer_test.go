@@ -21,7 +21,7 @@ func testLexer(text []byte) *Lexer {
 	return l
 }
 
-// skipAgrees skips a text, which must fail exactly if it is invalid JSON.
+// skipAgrees skips a text. This must fail exactly if the text is invalid JSON.
 func skipAgrees(t testing.TB, text []byte) {
 	l := testLexer(text)
 	defer l.release()
@@ -32,7 +32,7 @@ func skipAgrees(t testing.TB, text []byte) {
 }
 
 // skip validates as encoding/json does, at every byte and depth.
-func TestSkipValidates(t *testing.T) {
+func TestSkipRefusesInvalidJSON(t *testing.T) {
 	for depth := maxDepth - 1; depth <= maxDepth+1; depth++ {
 		skipAgrees(t, []byte(strings.Repeat("[", depth)+strings.Repeat("]", depth)))
 		skipAgrees(t, []byte(strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth)))
@@ -47,8 +47,8 @@ func TestSkipValidates(t *testing.T) {
 	}
 }
 
-// A Lexer that fails says where: at the end if the text is cut off.
-func TestWhereALexerFails(t *testing.T) {
+// The error of a Lexer has the offset of the fault. If the text is cut off, that is its end.
+func TestErrorHasTheOffsetOfTheFault(t *testing.T) {
 	for text, at := range map[string]int{
 		``: 0, ` `: 1, `<html>`: 0, `{"a":1,}`: 7, `{"a" 1}`: 5, `[1 2]`: 3, `[1]x`: 3, `01`: 1, `[1.]`: 3, `nulx`: 3, `"\x"`: 2,
 		`"\u12x4"`: 5, "\"a\n\"": 2,
@@ -62,7 +62,7 @@ func TestWhereALexerFails(t *testing.T) {
 	}
 }
 
-func TestNineCharactersMayFollowABackslash(t *testing.T) {
+func TestOnlyNineCharactersMayFollowABackslash(t *testing.T) {
 	read := 0
 	for c := range 256 {
 		l := testLexer(append([]byte{'"', '\\', byte(c)}, `0041"`...))

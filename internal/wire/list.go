@@ -1,4 +1,4 @@
-// Lists: kept in memory, or handed out while they arrive.
+// Lists: kept in memory, or passed to a function while they arrive.
 
 package wire
 
@@ -12,7 +12,7 @@ import (
 // The length of an array is known only at its end: elements are read into a buffer, which is pooled, and then copied
 // into a slice of their exact number. Elements beyond the buffer are counted first, and then read in place.
 type List[T any] struct {
-	// Essentials says that T is a struct with essential fields: an element with a mismatch is left out, and so is null.
+	// Essentials states that T is a struct with essential fields: an element with a mismatch is left out, and so is null.
 	Essentials bool
 	// Whole: a mismatch of an element or of the list is an error.
 	Whole bool
@@ -36,10 +36,10 @@ func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
 		return nil
 	}
 	elements := []T{}
-	take, handsOut := any(l.take).(func(*T) error)
+	take, streams := any(l.take).(func(*T) error)
 	l.depth++
-	if handsOut && take != nil {
-		list.handOut(l, read, take)
+	if streams && take != nil {
+		list.stream(l, read, take)
 	} else if l.array() {
 		elements = list.keep(l, read)
 	}
@@ -79,14 +79,15 @@ func (list *List[T]) keep(l *Lexer, read func(*Lexer, *T)) []T {
 		exact = exact[:kept]
 	}
 	if cap(buffer) <= maxBuffered {
-		clear(buffer) // the pool keeps nothing alive
+		clear(buffer) // so that the pool keeps no other memory alive
 		*pooled = buffer
 		list.buffers.Put(pooled)
 	}
 	return exact
 }
 
-// element reads an element into the empty v, and reports whether it stays in the list. If not, v is still empty.
+// element reads an element into the empty v, and reports whether the element stays in the list. If it does not, v is still
+// empty.
 func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark, index int) bool {
 	null := l.peek() == 'n'
 	if null && (list.Essentials || list.Whole) {
@@ -98,14 +99,14 @@ func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark
 	}
 	fits := !l.mismatched
 	l.required = l.required || list.Whole && !fits
-	l.mismatched = l.mismatched && !list.Essentials // an element that is left out does not count as lost
+	l.mismatched = l.mismatched && !list.Essentials // the list without this element is no mismatch
 	l.leave(before, "", index)
 	return fits && !null || !list.Essentials
 }
 
-// handOut calls the function take with each element as soon as the element's last byte has arrived, and removes the
-// element from the text.
-func (list *List[T]) handOut(l *Lexer, read func(*Lexer, *T), take func(*T) error) {
+// stream calls the function take with each element as soon as the element's last byte has arrived, and removes the element
+// from the text.
+func (list *List[T]) stream(l *Lexer, read func(*Lexer, *T), take func(*T) error) {
 	interns, before, index := l.interned != nil, l.mark(), 0
 	for more := l.array(); more; more = l.element() {
 		if err := l.ctx.Err(); err != nil {
@@ -130,7 +131,7 @@ func (list *List[T]) handOut(l *Lexer, read func(*Lexer, *T), take func(*T) erro
 	}
 }
 
-// countElements returns how many elements an array has from here on. It reads none.
+// countElements returns how many elements follow in the array. It does not move on.
 func (l *Lexer) countElements() (n int) {
 	begin := l.pos
 	for more := true; more; more = l.element() {

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// notes are what was found so far.
+// notes are the mismatches and faults that were found so far.
 type notes struct {
 	found      Mismatches
-	unusable   *UnusableError // the first one; the reading has failed
+	unusable   *UnusableError // the first such error; the reading has failed
 	events     int            // grows with each note, so that a reader sees whether its value had one
 	mismatched bool           // the value that was read last is a mismatch, and is empty
 	// lost counts mismatches, without those inside structs whose essential fields are complete.
 	lost     int
-	required bool // there is a mismatch that must not be left out
+	required bool // a mismatch was found that must not be left out
 }
 
-// mark is what was noted before a value was read.
+// mark is the state of the notes before a value was read.
 type mark struct{ events, listed, lost int }
 
 func (n *notes) mark() mark { return mark{n.events, len(n.found.List), n.lost} }
@@ -35,13 +35,13 @@ func (l *Lexer) note(want, got string) {
 	}
 }
 
-// unfit notes that the value that was read last is a mismatch.
+// unfit adds a note that the value that was read last is a mismatch.
 func (l *Lexer) unfit(want, got string) {
 	l.note(want, got)
 	l.mismatched = true
 }
 
-// mismatch skips a value of another type, and returns it as it is written.
+// mismatch skips a value of the wrong type, and returns its text.
 func (l *Lexer) mismatch(want string) []byte {
 	text := l.passed()
 	l.unfit(want, jsonTypeOf(text))
@@ -101,7 +101,7 @@ func below(name string, index int, path string) string {
 	return "[" + strconv.Itoa(index) + "]" + path
 }
 
-// passAgain skips an unusable value that begins there, because the rest must still be JSON.
+// passAgain skips an unusable value again from begin on, because the rest must still be JSON.
 func (l *Lexer) passAgain(begin int) {
 	if l.unusable != nil && l.err == nil {
 		l.failed, l.body = false, l.feed.window()
@@ -121,7 +121,7 @@ func (l *Lexer) verdict(lenient bool) (Mismatches, error) {
 	return l.found, nil
 }
 
-// rooted is a path from the root of a document.
+// rooted returns a path that begins at the root of the document.
 func rooted(path string) string {
 	if path == "" {
 		return "the document"
@@ -129,8 +129,7 @@ func rooted(path string) string {
 	return strings.TrimPrefix(path, ".")
 }
 
-// safeKey is a map's key as a path shows it. Keys are text of the answer: only what may be
-// a currency is shown.
+// safeKey returns a map's key as paths show it. A key is text of the answer, so only a key that may be a currency is shown.
 func safeKey(key string) string {
 	const currency = 3
 	if len(key) == currency && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {

@@ -1,4 +1,4 @@
-// What an error shows of an answer.
+// Outline: the part of an answer that an error may show.
 
 package wire
 

@@ -9,7 +9,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// HotelListResponse is the data of a search, as in the root package. The oracle knows it by this name.
+// HotelListResponse is the data of a search, as in the root package. The oracle finds its rules by this name.
 type HotelListResponse struct {
 	List    []types.Hotel     `json:"list"`
 	Basic   types.SearchBasic `json:"basic"`
@@ -21,7 +21,7 @@ type page = HotelListResponse
 
 var pageHotels = List[types.Hotel]{Essentials: true}
 
-// readPage is what decodegen would write.
+// readPage is the function that decodegen would write for page.
 var readPage = Struct([]Field[page]{
 	{Name: "list", Essential: true, Read: func(l *Lexer, v *page) { v.List = pageHotels.Read(l, ReadHotel) }},
 	{Name: "basic", Read: func(l *Lexer, v *page) { ReadSearchBasic(l, &v.Basic) }},

@@ -36,8 +36,8 @@ const (
 // SkipPlain returns where plain text that begins at i ends: at a quote, a backslash, a
 // control character, or the end of b.
 //
-// It looks at eight bytes at once. A subtraction that borrows marks a byte by its highest
-// bit. It may also mark bytes above the first one; only the first counts.
+// It compares eight bytes in one step. The highest bit of a byte marks a special byte. A subtraction that borrows may also
+// mark bytes after the first marked byte, so only the first mark counts.
 func SkipPlain(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
@@ -55,7 +55,7 @@ func SkipPlain(b []byte, i int) int {
 	return i
 }
 
-// unescape decodes a valid text with escapes. The result is valid until the next call.
+// unescape decodes a valid text with escapes. The returned bytes are valid until the next call.
 func (l *Lexer) unescape(text []byte) []byte {
 	out := l.scratch[:0]
 	for {
@@ -108,7 +108,7 @@ func escapeLength(b []byte) (length int, ok bool) {
 // hex4 reads four hexadecimal digits.
 func hex4(b []byte) rune { return hex(b[0])<<12 | hex(b[1])<<8 | hex(b[2])<<4 | hex(b[3]) }
 
-// hex is the value of a hexadecimal digit, or -1.
+// hex returns the value of a hexadecimal digit, or -1.
 func hex(c byte) rune {
 	switch {
 	case '0' <= c && c <= '9':
@@ -140,7 +140,7 @@ func (l *Lexer) copyString(b []byte) string {
 	return text.String()
 }
 
-// number reads a number as it is written.
+// number reads a number, and returns its text.
 func (l *Lexer) number() []byte {
 	l.peek()
 	begin := l.pos
@@ -256,7 +256,7 @@ func isNumber(text []byte) bool {
 	return len(bytes.TrimSpace(text)) == len(text) && len(text) > 0 && jsonTypeOf(text) == "number" && json.Valid(text)
 }
 
-// jsonTypeOf is the type of a JSON text, judged by its first byte. No text is null.
+// jsonTypeOf returns the type of a JSON text, judged by its first byte. An empty text counts as null.
 func jsonTypeOf(text []byte) string {
 	if len(text) == 0 {
 		return "null"

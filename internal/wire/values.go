@@ -27,7 +27,7 @@ func (l *Lexer) Bool() bool {
 	return false
 }
 
-// Number reads a number as it is written, also from a string; null is empty.
+// Number reads a number, or a string with a number, and returns its text unchanged; null is empty.
 func (l *Lexer) Number() string {
 	if l.peek() != '"' {
 		return l.internString(l.numeral("number"))
@@ -44,7 +44,7 @@ func (l *Lexer) Number() string {
 	return l.internString(text)
 }
 
-// numeral reads a number as it is written; null and other types are empty.
+// numeral reads a number, and returns its text unchanged; null and other types are empty.
 func (l *Lexer) numeral(want string) []byte {
 	switch l.peek() {
 	case '"', '{', '[', 't', 'f':
@@ -98,9 +98,9 @@ func (l *Lexer) Float64() float64 {
 	return f
 }
 
-// String reads a string, and a number in its place as its digits; null is empty.
+// String reads a string; null is empty. A number in the place of a string is read as its digits.
 func (l *Lexer) String() string {
-	if l.peek() == '"' { // at once, because most values are plain text
+	if l.peek() == '"' { // a fast path, because most values are plain text
 		begin := l.pos + 1
 		if end := SkipPlain(l.body, begin); end < len(l.body) && l.body[end] == '"' {
 			l.pos = end + 1
@@ -129,7 +129,7 @@ func (l *Lexer) textOrDigits() []byte {
 	return text
 }
 
-// Raw reads a value of any type as it is written, null too.
+// Raw reads a value of any type, also null, and returns its text unchanged.
 func (l *Lexer) Raw() []byte { return bytes.Clone(l.passed()) }
 
 // Pointer reads the value of a pointer; null and a mismatch are nil.

@@ -46,7 +46,7 @@ func newType[T any](name string, read func(*Lexer, *T)) valueType {
 	}
 }
 
-// wholeType is an integer, which may be written 2.0.
+// wholeType returns an integer type, whose values may be written as 2.0.
 func wholeType[T int | int64](name string, read func(*Lexer, *T)) valueType {
 	k := newType(name, read)
 	k.standard = func(text []byte) (any, error) {
@@ -104,8 +104,8 @@ var valueTypes = []valueType{
 	}),
 }
 
-// agree requires that the Lexer reads the text as encoding/json does, also if the text arrives byte by byte or without
-// its end. It reports whether the text was read without a mismatch.
+// agree requires that the Lexer reads the text as encoding/json does, also if the text arrives byte by byte, or if its end
+// is missing. It reports whether the text was read without a mismatch.
 func (k valueType) agree(t testing.TB, text []byte) bool {
 	fed := func(r io.Reader) *Lexer { return newLexer(context.Background(), feedOf(r)) }
 	unfed := bytes.Clone(text)
@@ -116,7 +116,7 @@ func (k valueType) agree(t testing.TB, text []byte) bool {
 		got := k.read(l)
 		read := l.end() && l.found.Count == 0
 		if i == 1 {
-			clear(unfed) // what was read is a copy
+			clear(unfed) // the values that were read are copies
 		} else if i > 1 && read != ok && len(text) < maxFloat {
 			t.Fatalf("%s: %q is read: %v, and fed: %v (%d)", k.name, text, ok, read, i)
 		}
@@ -175,7 +175,7 @@ func TestValidTextsAreRead(t *testing.T) {
 	})
 }
 
-// What encoding/json refuses or merges is not read.
+// The Lexer reads no text that encoding/json refuses, and no object whose duplicate members encoding/json merges.
 func TestInvalidTextsAreNotRead(t *testing.T) {
 	areRead(t, false, map[string][]string{
 		"string": {``, ` `, `"`, `"a`, `"\`, `"\"`, `"\u12"`, `"\u12G4"`, `"\x"`, `"\ud83d\u12"`, `"\ud83d\xde00"`,
@@ -285,8 +285,8 @@ func TestInternedStringsAllocateNothing(t *testing.T) {
 	assert.Zero(t, allocations)
 }
 
-// A list has its exact capacity, and the pool keeps nothing alive.
-func TestListsAreExact(t *testing.T) {
+// The capacity of a list is its length, and the pool keeps no elements alive.
+func TestCapacityOfAListIsItsLength(t *testing.T) {
 	var list List[*pair]
 	read := func(l *Lexer, v **pair) { *v = Pointer(l, readPair) }
 	for _, length := range []int{0, 1, 3, 100, 3500, maxBuffered + 1} {
@@ -307,7 +307,7 @@ func TestListsAreExact(t *testing.T) {
 	}
 }
 
-func TestLongListsTakeNoMoreMemory(t *testing.T) {
+func TestLongListsTakeNoMoreMemoryThanInEncodingJSON(t *testing.T) {
 	type wide struct{ Fields [16]string }
 	var list List[wide]
 	empty := func(l *Lexer, _ *wide) { l.object() }
@@ -327,7 +327,7 @@ func TestLongListsTakeNoMoreMemory(t *testing.T) {
 	assert.LessOrEqual(t, float64(fast), 1.02*float64(standard))
 }
 
-func TestConcurrentReading(t *testing.T) {
+func TestReadersCanBeUsedConcurrently(t *testing.T) {
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {

@@ -1,15 +1,15 @@
 // Package wire encodes requests, and decodes answers and webhooks.
 //
-// encoding/json decides what a value means. Generated code reads it while the answer arrives, on a Lexer.
+// A value means the same as in encoding/json. Generated code reads an answer while it arrives, by means of a Lexer.
 //
 // This package is stricter than encoding/json, but an integer may be written 2.0 or 2e0:
 //
 //   - Names match exactly. A name in another letter case is ignored as undocumented. If it
 //     is the name of code, data or the list of orders, the answer is unusable.
 //   - A name or a map's key that appears twice makes the answer unusable.
-//   - A value of an undocumented type is a mismatch: an error, or left out and listed, as the caller
-//     asks. If it is left out, a number in the place of text is read as its digits, and a struct that is
-//     useless without the value is left out, too. If a list must be whole, a mismatch is an error.
+//   - A value of an undocumented type is a mismatch. The caller decides whether a mismatch is an error, or is left out and
+//     listed. If mismatches are left out, a number in the place of text is still read as its digits, and a struct that is
+//     useless without the value is left out, too. In a list that must be whole, a mismatch is always an error.
 //   - Lists, pointers and maps may take about twice the memory of the text.
 //   - Decoding ends when ctx ends.
 //
@@ -29,7 +29,7 @@ type Envelope struct {
 	Code    int
 	HasCode bool
 	Msg     string
-	// HasData reports that data is present and an object.
+	// HasData reports whether data is present and an object.
 	HasData bool
 	// Mismatches are the mismatches that were left out of data.
 	Mismatches
@@ -56,7 +56,7 @@ const maxListed = 64
 // SyntaxError reports invalid JSON.
 type SyntaxError struct {
 	Offset    int64
-	Truncated bool // the JSON ends before it is complete
+	Truncated bool // the text ends before the JSON is complete
 }
 
 func (e *SyntaxError) Error() string {

@@ -64,8 +64,8 @@ func (v *payload) target(lenient bool) Target {
 	return Target{Into: v, Read: func(l *Lexer) { readPayload(l, v) }, Lenient: lenient}
 }
 
-// The list of mismatches is bounded, but not their count.
-func TestMismatchesAreCounted(t *testing.T) {
+// The list of mismatches has a limit, but the count has none.
+func TestAllMismatchesAreCountedAndTheFirstAreListed(t *testing.T) {
 	var got payload
 	body := `{"code":0,"data":{"list":[` + strings.Repeat(`{"count":"x"},7,`, 5000) + `{"count":1}]}}`
 	env, err := Decode(t.Context(), []byte(body), got.target(true))
@@ -78,7 +78,7 @@ func TestMismatchesAreCounted(t *testing.T) {
 	assert.ErrorContains(t, err, "and 9992 more")
 }
 
-func TestSyntaxErrorTruncated(t *testing.T) {
+func TestSyntaxErrorSaysWhetherTheTextIsTruncated(t *testing.T) {
 	for body, truncated := range map[string]bool{`{"code":0,"da`: true, ``: true, `{"code":0,}`: false, `<html>`: false} {
 		_, err := Decode(t.Context(), []byte(body), new(payload).target(false))
 		var syntax *SyntaxError
@@ -87,7 +87,7 @@ func TestSyntaxErrorTruncated(t *testing.T) {
 	}
 }
 
-// endingCtx is a ctx that ends after so many polls.
+// endingCtx is a ctx that ends after a number of polls.
 type endingCtx struct {
 	context.Context
 	polls, ends int
@@ -103,7 +103,7 @@ func (c *endingCtx) Err() error {
 func endless(t *testing.T) *endingCtx { return &endingCtx{Context: t.Context(), ends: 1 << 30} }
 
 // Peek returns nothing if ctx ends at any time.
-func TestEnvelopesEndWithTheirCtx(t *testing.T) {
+func TestPeekReturnsNothingAfterTheEndOfCtx(t *testing.T) {
 	body := []byte(`{"data":{"count":1},` + strings.Repeat(`"\n":1,`, 40<<10) + `"code":1}`)
 	env, data, ok := Peek(t.Context(), body)
 	assert.True(t, ok)
@@ -123,7 +123,7 @@ func TestEnvelopesEndWithTheirCtx(t *testing.T) {
 	}
 }
 
-// A long msg is cut off, and keeps its escapes. A msg that is not text is reduced to its shape.
+// A long msg is cut off, and keeps its escapes. A msg that is an object or an array is reduced to names and types.
 func TestLongMessagesAreCutOff(t *testing.T) {
 	for _, code := range []string{"0", "7"} {
 		for name, c := range map[string]struct{ msg, want string }{
@@ -143,7 +143,7 @@ func TestLongMessagesAreCutOff(t *testing.T) {
 	}
 }
 
-// A document of another type is an error, because nothing would be left of it.
+// A document of another type is an error, because all of it would be left out.
 func TestDocumentOfAnotherTypeIsRefused(t *testing.T) {
 	var got payload
 	_, err := DecodeBare(t.Context(), []byte(`[1]`), got.target(true))

@@ -1,4 +1,4 @@
-// The fields that encoding/json would decode. Fields that the generated code would decode differently are refused.
+// The fields that encoding/json would decode. A field that the generated code would decode differently is an error.
 
 package main
 
@@ -14,7 +14,7 @@ import (
 // field is a field that is decoded.
 type field struct {
 	*types.Var
-	key       string // on the wire
+	key       string // the name in JSON
 	essential bool
 	whole     bool
 }
@@ -51,13 +51,13 @@ func (g *generator) fieldsOf(named *types.Named) (all []field, err error) {
 	return all, nil
 }
 
-// basicOf is the type that each method of wire.Lexer returns.
+// basicOf maps each method of wire.Lexer to the type that it returns.
 var basicOf = map[string]string{
 	"String": "string", "Number": "string", "Bool": "bool", "Int": "int", "Int64": "int64", "Float64": "float64",
 }
 
-// scalar returns the method of wire.Lexer that reads a type, or nothing for a composite
-// type. Types that decode themselves are refused.
+// scalar returns the method of wire.Lexer that reads a type, or "" for a composite type. A type that decodes itself is an
+// error.
 func scalar(t types.Type) (string, error) {
 	switch types.Unalias(t).String() {
 	case "encoding/json.Number":

@@ -21,8 +21,8 @@ const (
 	wireFile = "internal/wire/zz_decode.go"
 )
 
-// isResponse reports whether a struct of the root package is decoded as a whole. DoResponse is not, because Do decodes
-// data into the caller's value.
+// isResponse reports whether the answer's data is decoded into this struct of the root package. DoResponse is an exception,
+// because Do decodes data into the caller's value.
 func isResponse(name string) bool {
 	return token.IsExported(name) && strings.HasSuffix(name, "Response") && name != "DoResponse"
 }
@@ -35,7 +35,7 @@ type generator struct {
 	root, wire *file
 }
 
-// file is the text of a generated file, below its head.
+// file is the text of a generated file, without its head.
 type file struct {
 	body    bytes.Buffer
 	wire    string // the prefix of names of package wire
@@ -138,7 +138,7 @@ func (g *generator) structVar(named *types.Named) (string, error) {
 	return variable, nil
 }
 
-// stale is in the error of the compiler after a change of a struct, which names the command to run.
+// stale appears in the compiler's error after a struct has changed. It names the command to run.
 const stale = "run_go_generate_internal_wire"
 
 // guard writes code that does not compile once the struct has other fields.
@@ -157,7 +157,7 @@ func (f *file) function(t types.Type, statement string) string {
 	return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", f.wire, f.typeName(t), statement)
 }
 
-// read returns the statement that reads a value of type t. If whole is set, no element of a list may be left out.
+// read returns the statement that reads a value of type t into to. If whole is set, no element of a list may be left out.
 func (g *generator) read(out *file, to string, t types.Type, whole bool) (string, error) {
 	method, err := scalar(t)
 	if err != nil {

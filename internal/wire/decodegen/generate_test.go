@@ -34,13 +34,13 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// The tests share the list of packages, which takes a while.
+// The tests share the imported packages, because importing them takes long.
 var (
 	fset     = token.NewFileSet()
 	packages = sync.OnceValues(func() (types.Importer, error) { return compiled(fset, moduleDir) })
 )
 
-// generated generates from declarations in the root package.
+// generated generates the files for declarations in the root package.
 func generated(t *testing.T, declarations string) (map[string][]byte, error) {
 	t.Helper()
 	packages, err := packages()
@@ -54,7 +54,7 @@ func generated(t *testing.T, declarations string) (map[string][]byte, error) {
 	return generate(root, fset)
 }
 
-func TestUnsupportedFieldsAreRefused(t *testing.T) {
+func TestFieldThatDecodegenCannotReadIsAnError(t *testing.T) {
 	for _, tc := range []struct{ fields, problem string }{
 		{"A uint8", "uint8 is not handled"},
 		{"A float32", "float32 is not handled"},
@@ -135,7 +135,7 @@ func TestGeneratedCodeReadsEachField(t *testing.T) {
 	}
 }
 
-func TestTablesDecideWhatIsLeftOut(t *testing.T) {
+func TestEssentialFieldsAndWholeListsAreGenerated(t *testing.T) {
 	files, err := generated(t, `type Room struct { A int; Rates []int }
 		type HotelRatesResponse struct { Rooms []Room }
 		type Order struct { A int }

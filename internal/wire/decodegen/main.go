@@ -54,8 +54,8 @@ func run(dir string) error {
 	return nil
 }
 
-// rootPackage has the declarations of the root package, without the generated file. This file and the package that
-// decodes may no longer compile.
+// rootPackage returns the declarations of the root package, without its generated file. The generated file and package wire
+// may no longer compile.
 func rootPackage(fset *token.FileSet, dir string, packages types.Importer) (*types.Package, error) {
 	sources, err := build.ImportDir(dir, 0)
 	if err != nil {
@@ -77,7 +77,7 @@ func rootPackage(fset *token.FileSet, dir string, packages types.Importer) (*typ
 	return root, nil
 }
 
-// compiled imports package types and what it imports from the go command's build cache.
+// compiled returns an importer of package types and its imports. It reads them from the go command's build cache.
 func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
 	list := exec.CommandContext(context.Background(),
 		"go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./types")
@@ -91,6 +91,6 @@ func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
 		files[path] = file
 	}
-	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // "" for other packages
+	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // files has no path of other packages
 	return importer.ForCompiler(fset, "gc", open), nil
 }

@@ -1,9 +1,9 @@
-// What the structs do not say about their fields.
+// What decodegen cannot know from the structs: which fields are essential, and which lists must be whole.
 
 package main
 
-// essential lists the fields without which a struct is useless: if one of them has a mismatch, the struct is left out
-// of its list. A root response without such a field is an error.
+// essential lists the fields without which a struct is useless. If one of them has a mismatch, the struct is left out of its
+// list. If it is a response, the whole answer is an error.
 var essential = map[string][]string{
 	"Destination":               {"ID"},
 	"DestinationsResponse":      {"Destinations"},
@@ -22,6 +22,5 @@ var essential = map[string][]string{
 	"SearchBasic": {"SessionID"},
 }
 
-// whole lists the lists of which nothing may be left out. Their names must not come in another letter
-// case either.
+// whole names the lists of which no element may be left out. Their names must not come in another letter case either.
 var whole = map[string][]string{"QueryOrdersResponse": {"Orders"}}
