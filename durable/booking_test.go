@@ -58,7 +58,7 @@ func ended(as Ending) booking {
 // proven is the time after the end of Book from which on a poll proves absence.
 const proven = 10*time.Minute + ClockMargin
 
-// bookedBy is the time after which the Book of started has certainly ended.
+// bookedBy is how long after start the Book of the booking started() has certainly ended.
 const bookedBy = time.Minute + ClockMargin
 
 func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
@@ -415,7 +415,7 @@ func TestOnlyAProvenResultIsAFinalOutcome(t *testing.T) {
 		outcome        *hotelstays.BookingOutcome
 		err            error
 		booked, polled *hotelstays.BookingOutcome
-		ending         Ending // of the outcome that booked returns
+		ending         Ending // the ending of the outcome that booked returns
 	}{
 		"found":                   {found, nil, found, found, EndingFound},
 		"absent":                  {in(hotelstays.BookingAbsent), nil, absent, absent, EndingAbsent},

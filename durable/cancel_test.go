@@ -33,7 +33,7 @@ func foundIn(round int) *booking {
 	return b
 }
 
-// waitingCancel returns a cancellation that begins at start. maxFee is its MaxFee, or empty for none.
+// waitingCancel returns a cancellation that begins at start. If maxFee is empty, it has no MaxFee.
 func waitingCancel(t *testing.T, maxFee string) cancellation {
 	req := toCancel
 	if maxFee != "" {
@@ -248,10 +248,10 @@ func TestOrderOfAnUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 	const standing, done, unknown = CancelStanding, CancelDone, CancelUnknown
 	over := time.Date(2026, 7, 3, 0, 0, 1, 0, time.UTC).Sub(after(cancelBy))
 	for name, tc := range map[string]struct {
-		since  time.Duration // after the end of Cancel
+		since  time.Duration // the time from the end of Cancel until the read
 		order  *types.Order
 		ending CancelEnding
-		due    time.Duration // after the end of Cancel
+		due    time.Duration // the time from the end of Cancel until Due
 	}{
 		"cancelled":                               {0, orderIn(3, 1), done, 0},
 		"not cancelled immediately":               {0, orderIn(2, 1), "", 30 * time.Second},
@@ -321,7 +321,7 @@ func TestCancellationBelongsToARound(t *testing.T) {
 	const refused = CancelRefused
 	for name, tc := range map[string]struct {
 		booking *booking // when the cancellation begins
-		later   *booking // when a worker looks
+		later   *booking // when a worker reads it
 		req     CancelOrder
 		begins  bool
 		ending  CancelEnding

@@ -333,8 +333,8 @@ func (r reader) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequ
 	return r.Client.QueryOrders(ctx, req, opts...)
 }
 
-// An empty list that announces further orders ends nothing. An order that disappears after Cancel was over the rate
-// limit ends the cancellation as not found.
+// An empty list that announces further orders ends nothing. If the order disappears after Cancel exceeded the rate
+// limit, the cancellation ends as not found.
 func TestMissingOrderEndsACancellationOnlyAfterACompleteAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)

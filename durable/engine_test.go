@@ -36,7 +36,7 @@ type engine struct {
 	book      func() (*hotelstays.BookingOutcome, error)
 	step      func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) // replaces StepRecovery, unless nil
 	orders    func(references []string) ([]types.Order, error)
-	answer    func()                  // is called before Cancel returns
+	answer    func()                  // called before Cancel returns
 	lost      error                   // the error that Cancel returns
 	given     []hotelstays.CallOption // options of the last Book or Cancel
 	limit     time.Duration           // time limit of the last Book or Cancel
@@ -455,7 +455,7 @@ func TestRunNeverConfusesTheOrderWithAnotherOrder(t *testing.T) {
 	})
 }
 
-// Bookings that are due at the same time share a request. The service refuses every request with ref-3 and others.
+// Bookings that are due at the same time share a request. The service refuses every request with ref-3 and other references.
 func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// failingStore is a store in which one operation fails: failing is its number, counted from 1.
+// failingStore is a store in which one operation fails. failing is the number of that operation, counted from 1.
 type failingStore struct {
 	*memstore.Store
 	operation atomic.Int32

@@ -40,7 +40,7 @@ type row struct {
 	due    int32
 	text   string // the State, in which each time is @ and a number of seconds
 	sealed bool
-	seen   uint8 // how many times the engine has stored another last received order
+	seen   uint8 // how many times the engine has replaced the order that the caller received last
 }
 
 // facts are the fields of a row that the model needs. Their times count from epoch.

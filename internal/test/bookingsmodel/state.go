@@ -78,7 +78,7 @@ type worker struct {
 	activity activity
 	standing bool  // the worker stands still while time passes
 	slot     int8  // the slot of the order of its Book
-	recovery int32 // the recovery with which its Book polls
+	recovery int32 // the row number of the recovery with which its Book polls
 }
 
 type activity uint8
@@ -90,7 +90,7 @@ const (
 	uncommitted                 // the call has run a transaction, and has not committed it
 )
 
-// compare sorts workers.
+// compare compares workers, for sorting.
 func (a worker) compare(b worker) int {
 	n := func(is bool) int {
 		if is {

@@ -283,7 +283,7 @@ func (v *visit) begin(w int) {
 			me := worker{history: v.history(node{parent: -int32(c) - int32(k)})}
 			what := "leases the " + string(kindOf[k])
 			if c == runMany {
-				what += ", with another one"
+				what += ", with another row"
 			}
 			v.perform(w, Claim, what, me, reply{})
 		}

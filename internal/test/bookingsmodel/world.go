@@ -84,7 +84,7 @@ type Breaks struct {
 	NoLock       bool // a transaction is committed later than it reads its rows, without a lock
 	SameVersion  bool // the version of a row does not differ after a change
 	CommitLost   bool // a crash undoes a commit that was reported
-	LateClient   bool // Book and Cancel leave after the end of their ctx
+	LateClient   bool // Book and Cancel are sent after the end of their ctx
 	DeliverApart bool // OnOutcome and OnCancel take effect even if the commit fails
 	EndingLost   bool // the ending of a row is not saved
 	LeaseStays   bool // a lease has no end
@@ -277,7 +277,7 @@ func (m *model) done(s state) bool {
 		(s.rows[cancel] == 0 || s.cancelDeliveries == 1)
 }
 
-// open reports whether a row is open.
+// hasOpenRow reports whether a row of the state is open.
 func (m *model) hasOpenRow(s state) bool {
 	for _, n := range s.rows {
 		if n != 0 && m.rows[n].life == durable.Open {
