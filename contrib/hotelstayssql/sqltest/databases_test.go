@@ -109,16 +109,16 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	return db
 }
 
-// onServer executes the statement before immediately, and the statement after when the test has ended.
-func onServer(t testing.TB, driver, dsn, before, after string) {
+// onServer executes the statement setup immediately, and the statement cleanup at the end of the test.
+func onServer(t testing.TB, driver, dsn, setup, cleanup string) {
 	t.Helper()
 	server, err := sql.Open(driver, dsn)
 	require.NoError(t, err)
-	_, err = server.ExecContext(t.Context(), before)
+	_, err = server.ExecContext(t.Context(), setup)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		server.SetMaxIdleConns(0) // closes the old connection, because the server may have crashed meanwhile
-		_, err := server.ExecContext(context.Background(), after)
+		_, err := server.ExecContext(context.Background(), cleanup)
 		require.NoError(t, err)
 		require.NoError(t, server.Close())
 	})
