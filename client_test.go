@@ -372,7 +372,7 @@ func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
 // A call's timeout wins over the client's timeout. A ctx that ends earlier wins over both. Each of them replaces the
 // default. The error names the limit that passed.
 func TestTimeoutOfACallWinsOverTheClients(t *testing.T) {
-	const own, ofCtx = "the call's own limit of %s passed: ", "the deadline of ctx passed: "
+	const own, ofCtx = "the call's own time limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {
 		name              string
 		client, call, ctx time.Duration // 0: none

@@ -125,7 +125,7 @@
 //
 // A call is sent at most four times ([WithMaxAttempts]). A 401 adds one attempt with a new token, and a 429 is not counted.
 // Before the next attempt the client waits as long as Retry-After says, plus a random time of up to 250 ms, 500 ms and so on
-// up to 8 s. If the wait would pass the deadline, or Retry-After is above 60 s, the call fails at once. A 429 pauses its
+// up to 8 s. If the wait would pass the deadline, or Retry-After is above 60 s, the call fails immediately. A 429 pauses its
 // operation for all callers: at most for a day if its code is 100000429, else at most for a minute.
 //
 // # Recovery

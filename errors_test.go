@@ -288,17 +288,17 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 		text string
 		sent bool
 	}{
-		"dial": {unanswered, "CheckAvail: no connection: the call's own limit of 1s passed: context deadline exceeded (nothing",
+		"dial": {unanswered, "CheckAvail: no connection: the call's own time limit of 1s passed: context deadline exceeded (nothing",
 			false},
 		"lookup":    {unresolved, "CheckAvail: no connection: dial tcp: lookup host.example: no such host (nothing", false},
 		"proxy":     {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
 		"handshake": {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
-		"stalled before answer": {pipes(stall), "CheckAvail: the call's own limit of 1s passed: context deadline exceeded (sent, but no complete answer",
+		"stalled before answer": {pipes(stall), "CheckAvail: the call's own time limit of 1s passed: context deadline exceeded (sent, but no complete answer",
 			true},
 		"closed before answer": {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, but no complete answer",
 			true},
 		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }),
-			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own limit of 1s passed: " +
+			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own time limit of 1s passed: " +
 				"context deadline exceeded (sent, but no complete", true},
 		"closed in the answer": {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, but no complete",
 			true},

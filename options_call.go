@@ -308,10 +308,10 @@ func WithRawData() CallOption {
 	return optRawData.with("", func(s *settings) { s.RawData = true })
 }
 
-// WithParallelism sets how many calls an iterator makes at once, between 1 and 1024. The default is 8 for HotelListBatches,
-// and 1 for WalkDestinations and HotelsMetadataAll. To use a whole rate limit, multiply it by the time of an answer: 100
-// requests per second and answers of 0.2 s need 20 calls. Further calls only wait for the rate limit, while their timeouts
-// run.
+// WithParallelism sets how many calls an iterator makes at the same time, between 1 and 1024. The default is 8 for
+// HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll. To use a whole rate limit, multiply it by the time of
+// an answer: 100 requests per second and answers of 0.2 s need 20 calls. Further calls only wait for the rate limit, while
+// their timeouts run.
 func WithParallelism(n int) CallOption {
 	return optParallelism.with(rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
 }

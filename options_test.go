@@ -334,7 +334,7 @@ func TestUnusableRequestIDsAndTimestampsAreNotSent(t *testing.T) {
 	}{
 		"empty id":               {id(""), 0, "the value from WithRequestID is empty"},
 		"id with a line break":   {id("a\r\nEvil: 1"), 0, "the value from WithRequestID contains"},
-		"constant id":            {id("one"), 1, "the Request-Id is that of the attempt before"},
+		"constant id":            {id("one"), 1, "the Request-Id repeats the id of the attempt before"},
 		"empty time":             {stamp(" "), 0, "the value from WithClientRequestTimestamp is empty"},
 		"time with a line break": {stamp("1\n2"), 0, "the value from WithClientRequestTimestamp contains"},
 		"panicking id":           {hotelstays.WithRequestID(func(context.Context) string { panic("boom") }), 0, ""},

@@ -95,9 +95,9 @@ type RateLimiterOptions struct {
 	// unknown. The limiter adapts to longer network delays itself. Raise the margin if 429s still come, for instance because
 	// answers lack Server-Cost-Milliseconds and delays vary: 100 ms cost a tenth of the limit.
 	Margin time.Duration
-	// Processes is how many processes share the client IP address and have no common limiter; 0 means 1. Each process
-	// gets an equal part of every rate limit. If the part is less than one request per second, a process sends one
-	// request in several seconds, and if all do so at once the service refuses some.
+	// Processes is how many processes share the client IP address and have no common limiter; 0 means 1. Each process gets
+	// an equal part of every rate limit. If the part is less than one request per second, a process sends one request in
+	// several seconds, and if all processes do so at the same time the service refuses some requests.
 	Processes int
 	// Weight, if set, returns how many slots an account gets in its turn; less than 1 means 1. account is
 	// RateLimitRequest.Account. Weight must be safe for concurrent use, and must not block.

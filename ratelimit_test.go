@@ -160,7 +160,7 @@ func TestTimeLimitOfATicketBeginsWithItsSlot(t *testing.T) {
 		ctx := within(t, time.Hour)
 		start := time.Now()
 		_, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
-		assert.ErrorContains(t, err, "the call's own limit of 20s passed")
+		assert.ErrorContains(t, err, "the call's own time limit of 20s passed")
 		assert.Equal(t, hotelstays.KindTimeout, hotelstays.KindOf(err))
 		transport := errorAs[*hotelstays.TransportError](t, err)
 		assert.True(t, transport.NoToken)

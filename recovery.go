@@ -143,8 +143,8 @@ func (e *APIError) undocumentedRefusal() bool {
 }
 
 // RecoverBooking continues a recovery, with the results of BookAndRecover. It polls at the times that the package
-// documentation lists, or once if they are over, and at once on each wake-up of WithWakeup. A poll takes at most 20 seconds,
-// or less with WithTimeout. A recovery of another environment or account is a *ValidationError.
+// documentation lists, or once if these times are over, and immediately on each wake-up of WithWakeup. A poll takes at most
+// 20 seconds, or less with WithTimeout. A recovery of another environment or account is a *ValidationError.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	run, err := c.recoveryRun(ctx, "RecoverBooking", recovery, opts)
 	if err != nil {

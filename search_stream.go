@@ -126,7 +126,7 @@ type hotelReader struct {
 }
 
 // errBreak ends the reading of an answer when the caller's loop has ended.
-var errBreak = errors.New("the loop has ended")
+var errBreak = errors.New("the loop over Hotels has ended")
 
 func (r *hotelReader) yieldHotel(h *types.Hotel) error {
 	if r.hotels++; r.hotels == 1 {

@@ -155,7 +155,7 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	claim, err := store.Claim(ctx, keys, h.opts.Lease)
 	switch {
 	case err != nil:
-		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: the store could not claim the event: %w", err)
+		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: the store could not claim the event, so it was not handled: %w", err)
 	case claim == ClaimDone:
 		return http.StatusOK, nil
 	case claim != ClaimGranted:

@@ -10,5 +10,5 @@
 //   - Absent is not zero. Where the difference matters, a field is a pointer, and nil means
 //     that it was not sent.
 //
-// All types are plain data. Several goroutines may read a value at once if none changes it.
+// All types are plain data. Several goroutines may read a value at the same time if none changes it.
 package types

@@ -58,7 +58,7 @@ func (c *Cache) tryLease(ctx context.Context, key string, waited time.Duration) 
 	err = c.call(ctx, "TryLease", &types.Token{}, func(ctx context.Context) (err error) {
 		release, ok, err = c.TryLease(ctx, key)
 		if err == nil && !ok && waited > leaseTimeout {
-			err = errors.New("another process has held the lease for too long")
+			err = errors.New("another process has held the lease for too long; this process now fetches a token itself")
 		}
 		return err
 	})

@@ -140,7 +140,7 @@ func (r *run) authorize(ctx context.Context) (err error) {
 }
 
 // ErrReusedID is the error of a Call.RequestID that returned an id twice.
-var ErrReusedID = errors.New("the Request-Id is that of the attempt before; each attempt needs a new one")
+var ErrReusedID = errors.New("the Request-Id repeats the id of the attempt before; each attempt needs a new id")
 
 // identify returns the Request-Id of the attempt that begins now, and sets its times.
 func (r *run) identify(ctx context.Context) (id string, err error) {
@@ -276,13 +276,13 @@ func (r *run) explainEnd(ctx context.Context, err error) error {
 	err = WithoutCause(ctx, err)
 	switch {
 	case r.ctx.Err() == nil && r.AttemptTimeout > 0 && (r.HTTP.Timeout == 0 || r.AttemptTimeout < r.HTTP.Timeout):
-		return fmt.Errorf("the call's own limit of %s passed: %w", r.AttemptTimeout, err)
+		return fmt.Errorf("the call's own time limit of %s passed: %w", r.AttemptTimeout, err)
 	case r.ctx.Err() == nil:
 		return fmt.Errorf("the http.Client's Timeout passed: %w", err)
 	case ctx.Err() == context.Canceled:
 		return fmt.Errorf("the call was cancelled: %w", err)
 	case r.Timeout > 0:
-		return fmt.Errorf("the call's own limit of %s passed: %w", r.Timeout, err)
+		return fmt.Errorf("the call's own time limit of %s passed: %w", r.Timeout, err)
 	}
 	return fmt.Errorf("the deadline of ctx passed: %w", err)
 }

@@ -14,6 +14,6 @@ import (
 func Recovered(err *error, log *slog.Logger, what string) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("hotelstays: %s panicked with a value of type %T; the log of WithLogger has the stack", what, p)
-		log.Error("panic", slog.String("in", what), slog.String("type", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
+		log.Error("recovered a panic", slog.String("in", what), slog.String("type", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
 	}
 }
