@@ -196,7 +196,7 @@ func (x *exam) within(v, window value) {
 	}
 	at, start, end := day(v), day(window.get("start")), day(window.get("end"))
 	if !at.IsZero() && window.there() {
-		x.is("value/window", start.IsZero() || start.Sub(at) <= 24*time.Hour, v, "a time in the window of the request")
+		x.is("value/window", start.Sub(at) <= 24*time.Hour, v, "a time in the window of the request")
 		x.is("value/window", end.IsZero() || at.Sub(end) <= 24*time.Hour, v, "a time in the window of the request")
 	}
 }
