@@ -84,9 +84,10 @@ func (x *exam) knows(ids ...value) {
 
 // property requires that an id belongs to the requested hotel. A hotel may have several ids, but only one platformHotelId.
 func (x *exam) property(rule, asked string, id value) {
-	wanted, is := recall[hotel](x.memory, "hotel", asked), recall[hotel](x.memory, "hotel", id.str())
-	if wanted != nil && is != nil && wanted.platform != "" && is.platform != "" {
-		x.is(rule, is.platform == wanted.platform, id, "an id of the hotel of the request")
+	if wanted := recall[hotel](x.memory, "hotel", asked); wanted != nil && wanted.platform != "" {
+		if is := recall[hotel](x.memory, "hotel", id.str()); is != nil && is.platform != "" {
+			x.is(rule, is.platform == wanted.platform, id, "an id of the hotel of the request")
+		}
 	}
 }
 

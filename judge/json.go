@@ -3,6 +3,7 @@
 package judge
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"strconv"
@@ -23,8 +24,8 @@ func (v value) there() bool { return v.kind() > null }
 
 // key returns the name of the member as it is written, with escapes.
 func (v value) key() string {
-	name, _, _ := strings.Cut(string(v.text[v.nodes[v.at].key:v.nodes[v.at].from]), `"`)
-	return name
+	n := v.nodes[v.at]
+	return string(v.text[n.key : n.key+int32(n.named)])
 }
 
 // raw returns the JSON text of the value, or nil if it is absent.
@@ -130,7 +131,7 @@ func (v value) first() value {
 func (v value) get(path ...string) value {
 	for _, name := range path {
 		if found := v.member(name); found >= 0 {
-			v.at = found
+			v.at = cmp.Or(v.nodes[found].twin, found)
 		} else if v.lacks == "" {
 			v.lacks = name
 		}
@@ -141,7 +142,7 @@ func (v value) get(path ...string) value {
 func (v value) member(name string) int32 {
 	if v.kind() == object {
 		for i := v.at + 1; i < v.nodes[v.at].next; i = v.nodes[i].next {
-			if at := v.text[v.nodes[i].key:]; len(at) > len(name) && at[len(name)] == '"' && string(at[:len(name)]) == name {
+			if n := &v.nodes[i]; int(n.named) == len(name) && string(v.text[n.key:n.key+int32(n.named)]) == name {
 				return i
 			}
 		}

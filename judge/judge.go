@@ -27,6 +27,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -125,7 +126,6 @@ type exam struct {
 	formRule string // the rule about the form of this answer
 	asked    value
 	session  string
-	wanted   map[*sameness][]string
 	searched *search
 	queried  uint64
 	prices   []priced       // the offers of a hotel
@@ -185,7 +185,7 @@ func (j *Judge) Look(ex Exchange) Judgement {
 	j.looking.Lock()
 	defer j.looking.Unlock()
 	j.memory.ages()
-	x := &exam{Exchange: ex, Judge: j, op: types.OperationAt(path(ex.URL)), wanted: map[*sameness][]string{}, places: map[string]int{},
+	x := &exam{Exchange: ex, Judge: j, op: types.OperationAt(path(ex.URL)), places: map[string]int{},
 		Judgement: Judgement{Tried: map[string]bool{}}}
 	document := recall[link](j.memory, "link", ex.URL)
 	switch {
@@ -197,7 +197,7 @@ func (j *Judge) Look(ex Exchange) Judgement {
 	case document != nil && ex.Status == http.StatusOK:
 		x.has("voucher/download", hexed(ex.Body) == document.digest, "the document", "the bytes of signature.digest")
 	case x.op != "" && x.op != "HotelIDList" && x.op != "OAuthToken": // these may come without an envelope
-		j.asked.read(ex.RequestBody, nil)
+		j.asked.read(ex.RequestBody, anything)
 		x.asked = j.asked.root()
 		x.answer()
 	}
@@ -214,13 +214,21 @@ func (x *exam) form() {
 		v := value{&x.told, m.at, m.lacks}
 		x.is(cmp.Or(m.rule, x.formRule), false, v, m.want)
 	}
+	wanted := make([][]string, len(samenesses))
+	for i, same := range samenesses {
+		if slices.Contains(strings.Fields(same.ops), string(x.op)) {
+			wanted[i] = x.source(same.source)
+		}
+	}
 	for _, m := range x.told.met {
 		v := value{&x.told, m.at, ""}
 		if m.shape != nil && m.shape.hook != nil && v.kind() == object {
 			m.shape.hook(x, v)
 		}
-		for _, same := range m.same {
-			x.same(same, v.get(same.below...))
+		for _, i := range m.same {
+			if same := &samenesses[i]; wanted[i] != nil {
+				x.same(same, wanted[i], v.get(same.below...))
+			}
 		}
 	}
 }
@@ -257,7 +265,7 @@ func (x *exam) answer() {
 	if !success {
 		x.is("envelope/failure", isJSON && coded && code != 0, root.get("code"), "a code other than 0")
 		x.is("envelope/failure", msg.kind() == text, msg, "a msg")
-		x.is("envelope/failure", data.kind() <= null || data.len() == 0 && data.kind() != number, data, "no data")
+		x.is("envelope/failure", data.len() == 0 && data.kind() != number, data, "no data")
 		x.failure(code)
 		x.has("ticket/kept", known == nil || x.op == "Ticket" || x.Status != http.StatusUnauthorized ||
 			x.Time.Sub(known.from) > known.ttl-2*time.Second, "HTTP status", "a success, because the ticket has not expired")

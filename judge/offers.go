@@ -13,27 +13,28 @@ import (
 
 // tax requires that the total of taxes is the sum of its items.
 func tax(x *exam, o value) {
-	total, items := o.get("total").money(), o.get("items")
+	written := o.get("total")
+	total := written.money()
 	sum, n, known := 0.0, 0, total.known()
-	for item := range items.all() {
+	for item := range o.get("items").all() {
 		part := item.get("amount").money()
 		sum, n, known = sum+part.amount, n+1, known && part.known()
 		x.is("value/tax", !known || part.currency == total.currency, item, "the currency of the total")
 	}
-	x.is("value/tax", !known || n == 0 || near(total.amount, sum, 0.02), o.get("total"), "the sum of the items")
+	x.is("value/tax", !known || n == 0 || near(total.amount, sum, 0.02), written, "the sum of the items")
 }
 
 func near(a, b, most float64) bool { return a-b <= most && b-a <= most }
 
 func aRoom(x *exam, room value) {
-	id := room.get("hotelId").str()
-	x.property("rates/hotel", x.asked.get("hotelId").str(), room.get("hotelId"))
+	hotel := room.get("hotelId")
+	x.property("rates/hotel", x.asked.get("hotelId").str(), hotel)
 	for o := range room.get("rates").all() {
-		now := x.offer(o, x.search())
-		now.hotel = id
-		key := x.memory.key("offer", x.session, o.get("ratePkgId").str())
+		now, id := x.offer(o, x.search()), o.get("ratePkgId")
+		now.hotel = hotel.str()
+		key := x.memory.key("offer", x.session, id.str())
 		was, known := x.memory.get(key).(*offer)
-		x.is("value/offer", !known || was.search != now.search || was.price == now.price, o.get("ratePkgId"), "another id for another price")
+		x.is("value/offer", !known || was.search != now.search || was.price == now.price, id, "another id for another price")
 		x.memory.put(key, now)
 	}
 }
@@ -41,7 +42,8 @@ func aRoom(x *exam, room value) {
 // offer judges an offer of a search.
 func (x *exam) offer(o value, asked *search) *offer {
 	one, all := o.get("rate"), o.get("totalRate")
-	net, gross := all.get("netRate").money(), all.get("grossRate").money()
+	highest := all.get("grossRate")
+	net, gross := all.get("netRate").money(), highest.money()
 	p := priced{net: net, lowest: net.amount, highest: max(net.amount, gross.amount)}
 	if alone := bytes.Equal(one.raw(), all.raw()); !alone || asked.rooms > 1 {
 		a, b := one.get("netRate").money(), one.get("grossRate").money()
@@ -50,8 +52,7 @@ func (x *exam) offer(o value, asked *search) *offer {
 		p.lowest = min(p.lowest, a.amount)
 	}
 	x.is("value/gross", gross.known() || !all.get("respectGrossRate").yes(), all, "a grossRate, because respectGrossRate is true")
-	x.is("value/gross", !gross.known() || gross.currency != net.currency || gross.amount >= net.amount, all.get("grossRate"),
-		"at least netRate")
+	x.is("value/gross", !gross.known() || gross.currency != net.currency || gross.amount >= net.amount, highest, "at least netRate")
 	p.highest += o.get("tax", "total").money().amount * float64(max(asked.rooms, 1))
 	x.prices = append(x.prices, p)
 	now := &offer{search: asked, price: net, mode: o.get("refundableMode").byte()}

@@ -3,6 +3,8 @@
 package judge
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"math/bits"
 	"strings"
@@ -31,7 +33,9 @@ func (k kind) String() string {
 type node struct {
 	key, from, to, next int32 // key is the index in the text at which the name of a member begins
 	in                  int32 // the list or object that has it
+	twin                int32 // for a totalRate that has the same text as its rate: the rate, whose members it shares
 	kind                kind
+	named               uint8 // the length of the name, 255 at most
 }
 
 // document is a JSON text, and its values as nodes.
@@ -76,7 +80,7 @@ const deepest = 100
 // read reads a text of the form f, and reports whether it is JSON. It reuses the memory of the text read before.
 func (d *document) read(body []byte, f *field) bool {
 	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
-	end := d.value(d.space(0), 0, 0, f, 0)
+	end := d.value(d.space(0), 0, 0, 0, f, 0)
 	if end < 0 || d.space(end) != len(body) {
 		d.nodes, d.mismatches, d.met = d.nodes[:0], d.mismatches[:0], d.met[:0] // they point into nodes
 	}
@@ -99,17 +103,20 @@ func (d *document) byteAt(i int) byte {
 	return 0
 }
 
+// blanks has a bit for each byte that may stand between values.
+const blanks uint64 = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
+
 func (d *document) space(i int) int {
-	for i < len(d.text) && d.text[i] <= ' ' && strings.IndexByte(" \n\r\t", d.text[i]) >= 0 {
+	for blanks>>d.byteAt(i)&1 != 0 {
 		i++
 	}
 	return i
 }
 
 // value reads the value at i, whose type is f. It returns the index of its end, or -1 if the value is malformed.
-func (d *document) value(i, key int, in int32, f *field, depth int) int {
+func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 	at, k, end, before := len(d.nodes), absent, -1, len(d.mismatches)
-	d.nodes = append(d.nodes, node{key: int32(key), from: int32(i), in: in}) // bodies are below 2 GB
+	d.nodes = append(d.nodes, node{})
 	switch c := d.byteAt(i); {
 	case depth > deepest:
 	case c == '{':
@@ -127,20 +134,20 @@ func (d *document) value(i, key int, in int32, f *field, depth int) int {
 	default:
 		k, end = number, d.digits(i)
 	}
-	if f != nil && f.closed && len(d.mismatches) == before {
+	if f.closed && len(d.mismatches) == before {
 		d.nodes = d.nodes[:at+1]
 	}
-	n := &d.nodes[at]
-	n.to, n.next, n.kind = int32(end), int32(len(d.nodes)), k
-	if f != nil && end > 0 && (k != null || key == 0) {
-		d.judge(int32(at), k, f)
+	n := &d.nodes[at] // bodies are below 2 GB
+	n.key, n.from, n.to, n.next, n.in = int32(key), int32(i), int32(end), int32(len(d.nodes)), in
+	n.kind, n.named = k, uint8(min(named, 255))
+	if f.want != "" && end > 0 && (k != null || key == 0) {
+		d.judge(int32(at), k, d.text[i:end], f)
 	}
 	return end
 }
 
 // judge judges the form of a value.
-func (d *document) judge(at int32, k kind, f *field) {
-	raw := d.text[d.nodes[at].from:d.nodes[at].to]
+func (d *document) judge(at int32, k kind, raw []byte, f *field) {
 	rule, ok, last := "", true, &d.fine[f.index&1] // checkIn and checkOut are neighbours
 	switch {
 	case f.element != nil:
@@ -165,46 +172,43 @@ func (d *document) judge(at int32, k kind, f *field) {
 
 // members reads the members of an object from i on.
 func (d *document) members(i int, at int32, f *field, depth int) int {
-	var s *shape
-	if f != nil {
-		s = f.shape
-	}
-	var seen uint64
-	next := 0
+	s, seen, next, twin := cmp.Or(f.shape, anything.shape), uint64(0), 0, int32(0)
 	for first := true; ; first = false {
 		if i = d.space(i); d.byteAt(i) == '}' && first {
 			break
 		}
 		var member *field
-		end := -1
-		if s != nil { // members usually come in the documented order, so each search begins after the last found member
-			for range s.fields {
-				this := s.fields[next]
-				if next++; next == len(s.fields) {
-					next = 0
-				}
-				if len(d.text)-i > len(this.quoted) && string(d.text[i:i+len(this.quoted)]) == this.quoted {
-					member, end = this, i+len(this.quoted)
-					break
-				}
+		name, quote, end, child := i+1, 0, 0, len(d.nodes)
+		for n, this := range s.fields[next:] { // most members come in the documented order and without blanks
+			if end = i + len(this.quoted); end <= len(d.text) && string(d.text[i:end]) == this.quoted {
+				member, quote, next = this, end-2, next+n+1
+				break
 			}
 		}
-		if end < 0 {
+		if member == nil {
 			if d.byteAt(i) != '"' {
 				return -1
 			}
-			if end = d.quoted(i + 1); end < 0 {
+			if end = d.quoted(name); end < 0 {
+				return -1
+			}
+			quote = end - 1
+			member = cmp.Or(s.named[string(d.text[name:quote])], anything)
+			if end = d.space(end) + 1; d.byteAt(end-1) != ':' {
 				return -1
 			}
 		}
-		colon, child := d.space(end), len(d.nodes)
-		if d.byteAt(colon) != ':' {
+		if i = d.space(end); member == totalRate && twin > 0 && bytes.HasPrefix(d.text[i:], value{d, twin, ""}.raw()) {
+			to := i + len(value{d, twin, ""}.raw())
+			d.nodes = append(d.nodes, node{int32(name), int32(i), int32(to), int32(child + 1), at, twin, object, uint8(quote - name)})
+			i = to
+		} else if i = d.value(i, name, quote-name, at, member, depth); i < 0 {
 			return -1
 		}
-		if i = d.value(d.space(colon+1), i+1, at, member, depth); i < 0 {
-			return -1
+		if member == rate && d.nodes[child].kind == object {
+			twin = int32(child)
 		}
-		if member != nil && d.nodes[child].kind > null {
+		if member != anything && d.nodes[child].kind > null {
 			seen |= 1 << member.index
 		}
 		if i = d.space(i); d.byteAt(i) == '}' {
@@ -214,7 +218,7 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 		}
 		i++
 	}
-	if s != nil {
+	if s != anything.shape {
 		d.missing(at, f, seen)
 	}
 	return i + 1
@@ -236,15 +240,12 @@ func (d *document) missing(at int32, f *field, seen uint64) {
 
 // elements reads the elements of a list from i on.
 func (d *document) elements(i int, at int32, f *field, depth int) int {
-	var element *field
-	if f != nil {
-		element = f.element
-	}
+	element := cmp.Or(f.element, anything)
 	for first := true; ; first = false {
 		if i = d.space(i); d.byteAt(i) == ']' && first {
 			return i + 1
 		}
-		if i = d.value(i, 0, at, element, depth); i < 0 {
+		if i = d.value(i, 0, 0, at, element, depth); i < 0 {
 			return -1
 		}
 		if i = d.space(i); d.byteAt(i) == ']' {

@@ -20,7 +20,7 @@ type sameness struct {
 	// the answer) or offer (the offer that the request names).
 	source string
 	below  []string
-	names  []string // ops as a list
+	want   string // the expectation of a finding
 }
 
 const pricesOps = "HotelList HotelRates CheckAvail"
@@ -52,20 +52,11 @@ var samenesses = []sameness{
 	{rule: "voucher/order", ops: "OrderVoucher", what: "OrderVoucher.supplierReferenceNo", source: "asked.supplierReferenceNo"},
 }
 
-// same requires that v has one of the values of the source of s.
-func (x *exam) same(s *sameness, v value) {
-	if !v.there() || !slices.Contains(s.names, string(x.op)) {
-		return
-	}
-	wanted, known := x.wanted[s]
-	if !known {
-		wanted = x.source(s.source)
-		x.wanted[s] = wanted
-	}
-	if wanted != nil {
-		raw := v.raw()
+// same requires that v has one of the wanted values.
+func (x *exam) same(s *sameness, wanted []string, v value) {
+	if raw := v.raw(); v.there() {
 		ok := len(wanted) > 0 && len(raw) == len(wanted[0])+2 && string(raw[1:len(raw)-1]) == wanted[0]
-		x.is(s.rule, ok || slices.Contains(wanted, v.str()), v, "the value of "+s.source)
+		x.is(s.rule, ok || slices.Contains(wanted, v.str()), v, s.want)
 	}
 }
 

@@ -158,13 +158,14 @@ var leaves = map[string]leaf{
 // shape is the type of an object.
 type shape struct {
 	fields   []*field
+	named    map[string]*field
 	expected uint64             // a bit for each field that is required or marked with ~
 	hook     func(*exam, value) // judges rules about several members
 }
 
 type field struct {
 	name, want string // the documented type
-	quoted     string // the name in quotation marks
+	quoted     string // the name in quotation marks, and a colon
 	index      int
 	required   bool
 	lax        bool // required members may be missing
@@ -172,8 +173,14 @@ type field struct {
 	element    *field
 	leaf       *leaf
 	shape      *shape
-	same       []*sameness
+	same       []int // indexes of samenesses
 }
+
+// A search for one room usually has the same text for both.
+var rate, totalRate = forms["Pkg"].named["rate"], forms["Pkg"].named["totalRate"]
+
+// anything is a value whose type is not documented.
+var anything = &field{shape: &shape{}}
 
 // forms maps a name to its type. answers maps an operation to the type of its envelope.
 var forms, answers = compile()
@@ -182,12 +189,13 @@ func compile() (all map[string]*shape, answers map[types.Operation]*field) {
 	all, answers = map[string]*shape{}, map[types.Operation]*field{}
 	for line := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(shapes), "\n ", " "), "\n") {
 		words := strings.Fields(line)
-		s := &shape{hook: hooks[words[0]]}
+		s := &shape{hook: hooks[words[0]], named: map[string]*field{}}
 		for pair := range slices.Chunk(words[1:], 2) {
 			f := &field{name: strings.TrimRight(pair[0], "!~"), want: pair[1], index: len(s.fields), required: strings.HasSuffix(pair[0], "!")}
-			if f.quoted = `"` + f.name + `"`; f.name != pair[0] {
+			if f.quoted = `"` + f.name + `":`; f.name != pair[0] {
 				s.expected |= 1 << f.index
 			}
+			s.named[f.name] = f
 			kind, many := strings.CutPrefix(pair[1], "[]")
 			kind, f.lax = strings.CutSuffix(kind, "?")
 			if s.fields = append(s.fields, f); many {
@@ -202,17 +210,17 @@ func compile() (all map[string]*shape, answers map[types.Operation]*field) {
 			}
 		}
 		all[words[0]] = s
-		answers[types.Operation(words[0])] = &field{shape: &shape{fields: []*field{{name: "data", quoted: `"data"`, want: words[0], shape: s}}}}
+		data := &field{name: "data", quoted: `"data":`, want: words[0], shape: s}
+		answers[types.Operation(words[0])] = &field{shape: &shape{fields: []*field{data}, named: map[string]*field{"data": data}}}
 	}
 	for i := range samenesses {
 		same := &samenesses[i]
-		same.names = strings.Fields(same.ops)
 		name, path, _ := strings.Cut(same.what, ".")
 		member, _, _ := strings.Cut(path, ".")
 		for _, f := range all[name].fields {
 			if f.name == member {
-				same.below = strings.Split(path, ".")[1:]
-				f.same = append(f.same, same)
+				same.below, same.want = strings.Split(path, ".")[1:], "the value of "+same.source
+				f.same = append(f.same, i)
 			}
 		}
 	}
