@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// logHandler returns the handler of -log.
+// logHandler returns the log handler that the value of -log selects.
 func logHandler(form string, w io.Writer) (slog.Handler, error) {
 	switch form {
 	case "text":
@@ -25,7 +25,7 @@ func logHandler(form string, w io.Writer) (slog.Handler, error) {
 	return nil, usageError("-log must be text, json or off, not %q", form)
 }
 
-// logPause is the time between two looks at the ledger.
+// logPause is the time between two reads of the ledger.
 const logPause = 100 * time.Millisecond
 
 // logRequests logs every request of the ledger when it is answered. The returned function logs the
@@ -51,13 +51,13 @@ func logRequests(ledger *hotelstaystest.Ledger, to slog.Handler) func() {
 type requestLog struct {
 	ledger *hotelstaystest.Ledger
 	to     *slog.Logger
-	seq    int64 // of the last entry that was read
+	seq    int64 // sequence number of the last entry that was read
 }
 
 func (l *requestLog) catchUp() {
 	for _, e := range l.ledger.Entries(l.seq) {
 		l.seq = e.Seq
-		if r := e.Request; r != nil && !r.Done.IsZero() { // the entry no longer changes
+		if r := e.Request; r != nil && !r.Done.IsZero() { // an answered request no longer changes
 			l.to.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes(r)...)
 		}
 	}

@@ -39,7 +39,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// inFlags replaces the names of a -config file by the names of the flags.
+// inFlags replaces the names of settings in an error by the names of their flags.
 var inFlags = strings.NewReplacer("hotelstaystest: invalid configuration", "wrong usage", "allowRemote", "-allow-remote",
 	"addr ", "-listen ", "tlsNames", "-tls-name", "needs tls", "needs -tls", "control.token", "the token of -control-token-file",
 	"control.hosts", "-control-host", "webhooks.callbackHosts", "-allow-callback", "confirmAfter", "-confirm-after")
@@ -72,7 +72,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if set.version {
-		info, _ := debug.ReadBuildInfo() // a program built from a module always has build info
+		info, _ := debug.ReadBuildInfo() // no error: a program built from a module has build info
 		fmt.Fprintln(stdout, "hotelstays-sandbox", info.Main.Version, info.GoVersion)
 		return nil
 	}
@@ -87,7 +87,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer srv.Close()
 	if set.ca != "" {
 		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-		// Everyone may read the file, whatever the umask. It is renamed when complete, so that nobody reads half of it.
+		// Every user may read the file, even with a strict umask. It is renamed when complete, so that no program reads half of it.
 		part := set.ca + ".part"
 		err := os.WriteFile(part, certificate, 0o644)
 		if err == nil {
@@ -101,7 +101,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer stopLog()
 	greet(stdout, srv, set)
 	<-ctx.Done()
-	srv.Close() // before the log ends
+	srv.Close() // before stopLog, so that the log is complete
 	return nil
 }
 
@@ -162,7 +162,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	return set, set.guardControl()
 }
 
-// guardControl sets how the page and the control API are served.
+// guardControl decides whether the page and the control API are served, and with which token.
 func (set *settings) guardControl() error {
 	c := &set.config.Control
 	c.Enabled, c.Page = !set.noControl, sandboxpage.Handler
@@ -173,7 +173,7 @@ func (set *settings) guardControl() error {
 			return usageError("-control-token-file: %w", err)
 		}
 		if c.Token = strings.TrimSpace(string(token)); c.Token == "" {
-			return usageError("-control-token-file: %s is empty", set.tokenFile)
+			return usageError("-control-token-file: %s is empty; write the control token into it", set.tokenFile)
 		}
 	case set.config.AllowRemote && c.Token == "":
 		c.Token, set.tokenMade = rand.Text(), true
@@ -181,7 +181,7 @@ func (set *settings) guardControl() error {
 	return nil
 }
 
-// flags defines the flags. The current settings are their defaults.
+// flags defines the flags. The current settings are the defaults of the flags.
 func (set *settings) flags() *flag.FlagSet {
 	c := &set.config
 	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)
@@ -200,7 +200,7 @@ func (set *settings) flags() *flag.FlagSet {
 		"Each request to /_sandbox/ then needs the control token; one is made and printed if none is set. "+
 		"Webhooks then go only to -allow-callback, and the API answers under any host name")
 	flags.StringVar(&set.tokenFile, "control-token-file", "", "`file` with the control token")
-	repeated("control-host", &c.Control.Hosts, "further host `name` under which the sandbox answers, besides loopback and -tls-name")
+	repeated("control-host", &c.Control.Hosts, "further host `name` that requests may use, besides loopback and -tls-name")
 	flags.BoolVar(&set.noControl, "no-control", false, "serve neither the page nor the control API")
 	flags.BoolVar(&c.TLS, "tls", c.TLS, "serve https and HTTP/2 with a certificate made at the start, for loopback")
 	repeated("tls-name", &c.TLSNames, "further host `name` or IP address of the certificate; the sandbox also answers under it")
@@ -261,7 +261,7 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 	case set.ca != "":
 		export("SANDBOX_CA", set.ca)
 		curl, quickstart = "curl -sS --cacert "+quoted(set.ca), "SSL_CERT_FILE="+quoted(set.ca)+" "+quickstart
-	case set.config.TLS: // without a file, a Go program cannot trust the certificate
+	case set.config.TLS: // a Go program needs a file to trust the certificate
 		curl, quickstart = "curl -sS --insecure", ""
 	}
 	if quickstart != "" {
@@ -269,10 +269,10 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 		line("%s", quickstart)
 	}
 	line("\n# A ticket:")
-	body, _ := json.Marshal(map[string]string{"appKey": srv.AppKey, "appSecret": srv.AppSecret}) // strings always encode
+	body, _ := json.Marshal(map[string]string{"appKey": srv.AppKey, "appSecret": srv.AppSecret}) // no error: strings can always be encoded
 	line("%s -H 'Content-Type: application/json' -d %s %s", curl, quoted(string(body)), quoted(srv.URL+"/api/auth/ticket"))
 	_, _ = io.WriteString(w, b.String())
 }
 
-// quoted returns a text as a word of a shell.
+// quoted returns a text quoted for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -1,4 +1,4 @@
-// Flags, the greeting, the certificate, and who may use the control API.
+// Flags, the printed script, the certificate, and the guards of the control API.
 
 package main
 
@@ -34,23 +34,23 @@ func TestWrongUsageIsRefused(t *testing.T) {
 	write(t, blank, " \t\n")
 	for name, tc := range map[string]struct {
 		args []string
-		want string // a part of the error
+		want string // part of the error text
 	}{
-		"every address":   {[]string{"-listen", ":8080"}, "loopback"},
-		"public address":  {[]string{"-listen", "0.0.0.0:8080"}, "loopback"},
-		"other machine":   {[]string{"-listen", "192.0.2.1:80"}, "loopback"},
-		"unknown flag":    {[]string{"-port", "80"}, "-port"},
-		"stray arguments": {[]string{"serve"}, `"serve"`},
-		"time":            {[]string{"-confirm-after", "20"}, "missing unit"},
-		"negative time":   {[]string{"-confirm-after", "-1s"}, "-confirm-after"},
-		"log form":        {[]string{"-log", "xml"}, `"xml"`},
-		"certificate":     {[]string{"-tls-ca", "ca.pem"}, "needs -tls"},
-		"name":            {[]string{"-tls-name", "sandbox"}, "-tls-name needs -tls"},
-		"no file":         {[]string{"-config", "/nowhere/config.json"}, "/nowhere"},
-		"bad file":        {[]string{"-config", bad}, "seed"},
-		"no token":        {[]string{"-control-token-file", "/nowhere/token"}, "/nowhere"},
-		"blank token":     {[]string{"-control-token-file", blank}, "is empty"},
-		"callback":        {[]string{"-allow-callback", "http://engine"}, "-allow-callback"},
+		"address of all interfaces":    {[]string{"-listen", ":8080"}, "loopback"},
+		"public address":               {[]string{"-listen", "0.0.0.0:8080"}, "loopback"},
+		"address of another machine":   {[]string{"-listen", "192.0.2.1:80"}, "loopback"},
+		"unknown flag":                 {[]string{"-port", "80"}, "-port"},
+		"stray arguments":              {[]string{"serve"}, `"serve"`},
+		"time without a unit":          {[]string{"-confirm-after", "20"}, "missing unit"},
+		"negative time":                {[]string{"-confirm-after", "-1s"}, "-confirm-after"},
+		"unknown log form":             {[]string{"-log", "xml"}, `"xml"`},
+		"certificate file without TLS": {[]string{"-tls-ca", "ca.pem"}, "needs -tls"},
+		"certificate name without TLS": {[]string{"-tls-name", "sandbox"}, "-tls-name needs -tls"},
+		"missing configuration file":   {[]string{"-config", "/nowhere/config.json"}, "/nowhere"},
+		"invalid configuration file":   {[]string{"-config", bad}, "seed"},
+		"missing token file":           {[]string{"-control-token-file", "/nowhere/token"}, "/nowhere"},
+		"empty token file":             {[]string{"-control-token-file", blank}, "is empty"},
+		"callback host with a scheme":  {[]string{"-allow-callback", "http://engine"}, "-allow-callback"},
 	} {
 		var stderr strings.Builder
 		assert.Equal(t, 2, run(t.Context(), tc.args, io.Discard, &stderr), name)
@@ -74,7 +74,7 @@ func write(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// start runs the program on a free port until the test ends. It returns the greeting.
+// start runs the program on a free port until the test ends. It returns the script that the program prints.
 func start(t *testing.T, args ...string) (greeting string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -95,9 +95,9 @@ func start(t *testing.T, args ...string) (greeting string) {
 	return string(text[:n])
 }
 
-// said runs a greeting as a shell script, in which go and curl only print their arguments. It returns
-// what the script exports without the prefix HOTELSTAYS_, and the arguments as "go" and "curl".
-func said(t *testing.T, greeting string) map[string]string {
+// runGreeting runs the printed script in a shell in which go and curl only print their arguments. It returns the
+// exported variables without the prefix HOTELSTAYS_, and the arguments of go and curl under the keys "go" and "curl".
+func runGreeting(t *testing.T, greeting string) map[string]string {
 	t.Helper()
 	script := exec.CommandContext(t.Context(), "sh", "-eu")
 	script.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -113,7 +113,7 @@ func said(t *testing.T, greeting string) map[string]string {
 	return values
 }
 
-// get returns the status of an answer.
+// get sends a GET and returns the HTTP status of the answer.
 func get(t *testing.T, client *http.Client, url string, header ...string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -144,7 +144,7 @@ func TestGreetingIsAShellScript(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			greeting := start(t, args...)
-			values := said(t, greeting)
+			values := runGreeting(t, greeting)
 			page := regexp.MustCompile(`(?m)^# Page: (\S+)$`).FindStringSubmatch(greeting)
 			require.Len(t, page, 2)
 			assert.Equal(t, http.StatusOK, get(t, insecure, page[1]))
@@ -154,7 +154,7 @@ func TestGreetingIsAShellScript(t *testing.T) {
 			}, hotelstays.WithHTTPClient(insecure))
 			require.NoError(t, err)
 			quickstart := "run ./examples/quickstart -destination " + city
-			if name == "TLS" { // the program has written no file with the certificate
+			if name == "TLS" { // without -tls-ca there is no certificate file
 				quickstart = ""
 			}
 			assert.Equal(t, quickstart, values["go"])
@@ -195,11 +195,11 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 
 func TestNoControlServesOnlyTheAPI(t *testing.T) {
 	greeting := start(t, "-no-control")
-	assert.Equal(t, http.StatusNotFound, get(t, http.DefaultClient, said(t, greeting)["BASE_URL"]+"/_sandbox/"))
+	assert.Equal(t, http.StatusNotFound, get(t, http.DefaultClient, runGreeting(t, greeting)["BASE_URL"]+"/_sandbox/"))
 	assert.NotContains(t, greeting, "Page")
 }
 
-// The token is in the greeting or in a file.
+// The token is printed in the script, or read from a file.
 func TestControlTokenIsRequired(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "token-from-the-file\n")
@@ -211,7 +211,7 @@ func TestControlTokenIsRequired(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			greeting := start(t, args...)
-			values, token := said(t, greeting), "token-from-the-file"
+			values, token := runGreeting(t, greeting), "token-from-the-file"
 			if name == "made" {
 				token = values["CONTROL_TOKEN"]
 			} else {
@@ -225,7 +225,7 @@ func TestControlTokenIsRequired(t *testing.T) {
 }
 
 func TestControlAnswersOnlyItsHosts(t *testing.T) {
-	base := said(t, start(t, "-control-host", "sandbox"))["BASE_URL"]
+	base := runGreeting(t, start(t, "-control-host", "sandbox"))["BASE_URL"]
 	for host, want := range map[string][]int{"sandbox:8080": {200, 405}, "localhost": {200, 405}, "evil.example": {403, 403}} {
 		assert.Equal(t, want, []int{
 			get(t, http.DefaultClient, base+"/_sandbox/ledger", "Host", host), get(t, http.DefaultClient, base+"/api/auth/ticket", "Host", host),
@@ -236,7 +236,7 @@ func TestControlAnswersOnlyItsHosts(t *testing.T) {
 func TestClientTrustsTheWrittenCertificate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	write(t, file, "an older certificate")
-	base := said(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file))["BASE_URL"]
+	base := runGreeting(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file))["BASE_URL"]
 	pem, err := os.ReadFile(file)
 	require.NoError(t, err)
 	info, err := os.Stat(file)

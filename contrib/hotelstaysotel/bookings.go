@@ -16,15 +16,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// lookWithin bounds the reads of one collection.
+// lookWithin is the maximum time of the reads of one collection.
 const lookWithin = 10 * time.Second
 
-// ObserveBookings adds gauges of open bookings and cancellations, and of your functions that hang. It uses only the
-// MeterProvider of opts; nil opts mean the default. bookings is a Journal of hotelstayssql, the Bookings of
+// ObserveBookings adds gauges of open bookings and cancellations, and of calls of your functions that do not return. It
+// uses only the MeterProvider of opts. nil opts mean the defaults. bookings is a Journal of hotelstayssql, the Bookings of
 // hotelstaysriver, or another durable.Engine. Each collection reads the open rows of the database, for at most ten
 // seconds.
 //
-// Call Unregister to remove the gauges. The error has the reason for every instrument that the meter provider refuses.
+// Call Unregister of the result to remove the gauges. The error names every instrument that the meter provider refuses, with
 func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metric.Registration, error) {
 	m := opts.meters().Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
 	var problems []error
@@ -68,7 +68,7 @@ func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metr
 	return registration, nil
 }
 
-// open has the counts of open rows and hanging calls.
+// open holds the numbers of open rows and of hanging calls.
 type open struct {
 	phases                      map[durable.Phase]int64
 	calls                       map[string]int64

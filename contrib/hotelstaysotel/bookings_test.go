@@ -36,8 +36,8 @@ hotelstays.handlers.hanging handler=OnOrder: 0{call}
 hotelstays.handlers.hanging handler=OnOutcome: 1{call}
 `
 
-// The gauges also count the bookings of a process that is gone. A worker is due two minutes and five seconds after
-// BeginTx.
+// The gauges also count bookings of a process that has ended. A worker sends a booking two minutes and five seconds
+// after BeginTx.
 func TestGaugesCountTheStoredBookingsAndCancellations(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		store, hangs := memstore.New(), make(chan struct{})
@@ -92,7 +92,7 @@ func TestGaugesCountTheStoredBookingsAndCancellations(t *testing.T) {
 	})
 }
 
-// gaugesOf returns a line for each set of attributes of each gauge. README.md lists each gauge.
+// gaugesOf returns a line for each set of attributes of each gauge. It checks that README.md lists the gauge.
 func gaugesOf(t *testing.T, reader sdkmetric.Reader) (lines []string) {
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)

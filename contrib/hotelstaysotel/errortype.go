@@ -1,4 +1,4 @@
-// The kinds of errors: a closed list, so that no error text is exported.
+// The values of error.type. The list is fixed, so that no error text is exported.
 
 package hotelstaysotel
 
@@ -12,13 +12,13 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Values of error.type for calls without an answer. All other values are those of hotelstays.ErrorKind.
+// Values of error.type for calls without an answer. All other values are values of hotelstays.ErrorKind.
 const (
 	kindNoSlot      = "no_slot"     // the RateLimiter of the client failed
 	kindCertificate = "certificate" // the service's certificate is not trusted
-	kindDial        = "dial"        // no connection
-	kindNotSent     = "not_sent"    // the caller's RoundTripper refused
-	kindNoAnswer    = "no_answer"   // the connection broke
+	kindDial        = "dial"        // no connection could be made
+	kindNotSent     = "not_sent"    // the caller's RoundTripper refused to send the request
+	kindNoAnswer    = "no_answer"   // the connection failed before the answer
 )
 
 // errorType returns the kind of an error, or "". attempts are the attempts of its call, if known.
@@ -33,7 +33,7 @@ func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 		return string(kind)
 	case fault.NoToken:
 		return errorType(fault.Err, nil)
-	case fault.Attempts == 0 || answered: // no request has failed
+	case fault.Attempts == 0 || answered: // no request has failed, so the limiter has
 		return kindNoSlot
 	}
 	return connectionFault(err)
@@ -60,7 +60,7 @@ func attemptErrorType(a *hotelstays.AttemptInfo) string {
 	switch {
 	case a.Err == nil:
 		return ""
-	case a.HTTPStatus != 0: // the answer is unreadable
+	case a.HTTPStatus != 0: // there was an answer, but it is unreadable
 		return string(hotelstays.KindDecode)
 	case kind == hotelstays.KindOther || kind == hotelstays.KindTransport:
 		return connectionFault(a.Err)

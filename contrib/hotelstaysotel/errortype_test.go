@@ -23,9 +23,9 @@ var (
 	certificate = &tls.CertificateVerificationError{Err: errCause}
 )
 
-// The README lists every kind, and the span and the metric of the call have it. The code on the span is the code of
-// the call itself, not of the call that fetches its token.
-func TestEachErrorHasItsErrorType(t *testing.T) {
+// The README lists every error type. The span and the metric of a call have the type. The code on the span comes from the
+// call itself, not from the call that fetches its token.
+func TestEachErrorHasTheErrorTypeOfTheREADME(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	api := func(op hotelstays.Operation, status, code int) error {
@@ -76,7 +76,7 @@ func TestEachErrorHasItsErrorType(t *testing.T) {
 			{"proxy_authentication", api(hotelstays.OpDestinations, 407, 0)},
 			{"refused", api(hotelstays.OpDestinations, 200, types.CodeRateChanged-1)},
 			{"unexpected", api(hotelstays.OpDestinations, 307, 0)},
-			{"validation", &hotelstays.ValidationError{}}, // of helpers, from here on
+			{"validation", &hotelstays.ValidationError{}}, // the errors from here on come from helpers
 			{"reference_reused", &hotelstays.ReferenceReusedError{}},
 			{"incomplete_listing", &hotelstays.PageError{}},
 			{"batch", &hotelstays.BatchError{Err: errCause}},
@@ -111,8 +111,8 @@ func TestEachFailedAttemptHasItsErrorType(t *testing.T) {
 	})
 }
 
-// If the call failed after an answer, or before anything was sent, the limiter failed, and not the service.
-func TestFailureOfTheLimiterHasItsOwnErrorType(t *testing.T) {
+// If a call fails after an answer, or before a request was sent, the rate limiter has failed, not the service.
+func TestFailureOfTheRateLimiterHasErrorTypeNoSlot(t *testing.T) {
 	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: errCause}
 	withRig(t, func(t *testing.T, r *rig) {
 		for _, err := range []error{errCause, dial, certificate} {

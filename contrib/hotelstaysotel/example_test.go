@@ -34,7 +34,7 @@ func ExampleNew() {
 
 // With otelhttp below the client, each attempt has its own client span. The filter keeps only POST requests, which
 // all operations use. It excludes downloads of voucher documents, because otelhttp records whole URLs, and everyone
-// with such a URL can read the document. Your transport replaces the client's: raise MaxIdleConnsPerHost, because its
+// with such a URL can read the document. Your transport replaces the client's transport, so raise MaxIdleConnsPerHost: the
 // default of 2 is too low.
 func ExampleNew_withOtelHTTP() {
 	observer, err := hotelstaysotel.New(nil)
@@ -57,7 +57,7 @@ func ExampleNew_withOtelHTTP() {
 }
 
 // The API's Trace-Id is the id of the caller's trace, if the caller has started a span. The spans of this package
-// begin too late for it.
+// start after the Trace-Id is chosen.
 func ExampleNew_withTraceIDs() {
 	client, err := hotelstays.New(baseURL, credential,
 		hotelstays.WithTraceIDFrom(func(ctx context.Context) string {

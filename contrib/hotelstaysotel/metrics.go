@@ -66,11 +66,11 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	return i, nil
 }
 
-// record records a call. kind is the kind of its error, or "".
+// record records the metrics of a call. kind is the error type of its error, or "".
 func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string) {
 	target := append(serverAttributes(info.BaseURL), keyOperation.String(string(info.Operation)))
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
-		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(target, more)...)) // a copy: NewSet sorts in place
+		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(target, more)...)) // Concat copies, because NewSet sorts in place
 	}
 	all := with()
 	byKind := all
@@ -98,7 +98,7 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 	}
 }
 
-// attemptOutcome returns the status of an attempt, or the kind of its error.
+// attemptOutcome returns the HTTP status of an attempt, or the type of its error.
 func attemptOutcome(a *hotelstays.AttemptInfo) attribute.KeyValue {
 	if kind := attemptErrorType(a); kind != "" {
 		return semconv.ErrorTypeKey.String(kind)

@@ -15,7 +15,6 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// scope is the instrumentation scope.
 const scope = "github.com/hotelstays/hotelstays-go/contrib/hotelstaysotel"
 
 // Options are the settings of New.
@@ -24,14 +23,14 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider records the metrics. Default: the global provider.
 	MeterProvider metric.MeterProvider
-	// ClientSpans gives the spans of calls the kind client, which service maps need if nothing below the client makes
-	// a client span of each request. Default: the kind internal. Spans of helpers are always internal.
+	// ClientSpans gives the spans of calls the kind client. Service maps need it unless the client's transport makes a
+	// client span for each request. Default: the kind internal. Spans of helpers are always internal.
 	ClientSpans bool
 }
 
 // New returns an observer for hotelstays.WithObserver. nil opts mean the defaults. One observer serves any number of
-// clients, and is safe for concurrent use. The error has the reason for every instrument that the meter provider
-// refuses.
+// clients, and is safe for concurrent use. The error names every instrument that the meter provider refuses, with the
+// reason.
 func New(opts *Options) (hotelstays.Observer, error) {
 	var none hotelstays.Observer
 	if opts == nil {
@@ -52,7 +51,7 @@ func New(opts *Options) (hotelstays.Observer, error) {
 	return hotelstays.Observer{CallStart: o.callStart, CallEnd: o.callEnd, HelperStart: o.helperStart, HelperEnd: o.helperEnd}, nil
 }
 
-// meters returns the provider of the metrics.
+// meters returns the MeterProvider of the options, or the global provider.
 func (o *Options) meters() metric.MeterProvider {
 	if o == nil || o.MeterProvider == nil {
 		return otel.GetMeterProvider()
@@ -76,7 +75,7 @@ func (o *observer) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 	o.metrics.record(ctx, &info, kind)
 }
 
-// helperStart starts the span around the calls of a helper. Metrics count only the calls.
+// helperStart starts the span of a helper, whose calls have child spans. Metrics count only the calls.
 func (o *observer) helperStart(ctx context.Context, start hotelstays.CallStart) context.Context {
 	return o.start(ctx, trace.SpanKindInternal, keyHelper, start)
 }
@@ -85,15 +84,15 @@ func (o *observer) helperEnd(ctx context.Context, info hotelstays.CallInfo) {
 	o.end(ctx, errorType(info.Err, nil), nil)
 }
 
-// start starts a span. It stores the span in ctx under its own key, because the current span at the
-// end may belong to another observer.
+// start starts a span. It stores the span in ctx with the observer as the key, because at the end the current span
+// of ctx may belong to another observer.
 func (o *observer) start(ctx context.Context, kind trace.SpanKind, name attribute.Key, start hotelstays.CallStart) context.Context {
 	attrs := append(serverAttributes(start.BaseURL), name.String(string(start.Operation)))
 	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), trace.WithSpanKind(kind), trace.WithAttributes(attrs...))
 	return context.WithValue(ctx, o, span)
 }
 
-// end ends the span of ctx. kind is the kind of its error, or "". call is nil for a helper.
+// end ends the span of ctx. kind is the type of the call's error, or "". call is nil for a helper.
 func (o *observer) end(ctx context.Context, kind string, call *hotelstays.CallInfo) {
 	span, ok := ctx.Value(o).(trace.Span)
 	if !ok {

@@ -48,7 +48,7 @@ func TestNewReportsARefusedInstrument(t *testing.T) {
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
-// The global providers may be set after New. No trace headers are sent, whatever the global propagator.
+// The global providers may be set after New. No trace headers are sent, even if there is a global propagator.
 func TestNilOptionsUseTheGlobalProviders(t *testing.T) {
 	defer otel.SetTracerProvider(otel.GetTracerProvider())
 	defer otel.SetMeterProvider(otel.GetMeterProvider())
@@ -73,26 +73,26 @@ func TestNilOptionsUseTheGlobalProviders(t *testing.T) {
 	})
 }
 
-// seen is a sampler that samples every span, and notes the attributes that it sees.
-type seen struct {
+// attributeSampler samples every span, and records the attributes that it receives.
+type attributeSampler struct {
 	sdktrace.Sampler
 	asked []string
 }
 
-func (s *seen) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+func (s *attributeSampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	s.asked = append(s.asked, describe(p.Attributes))
 	return s.Sampler.ShouldSample(p)
 }
 
-// Samplers see the operation and the server. Without a port, the port is the default of the scheme.
-func TestSamplersSeeTheServer(t *testing.T) {
+// If the URL has no port, server.port is the default port of the scheme.
+func TestSamplersReceiveTheServerAddress(t *testing.T) {
 	for base, server := range map[string]string{
 		"https://Host.example/base/": "server.address=Host.example server.port=443",
 		"https://host.example:8443":  "server.address=host.example server.port=8443",
 		"http://localhost":           "server.address=localhost server.port=80",
 		"http://[::1]:8080":          "server.address=::1 server.port=8080",
 	} {
-		sampler := &seen{Sampler: sdktrace.AlwaysSample()}
+		sampler := &attributeSampler{Sampler: sdktrace.AlwaysSample()}
 		observer, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))})
 		require.NoError(t, err)
 		observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: base})
@@ -100,7 +100,7 @@ func TestSamplersSeeTheServer(t *testing.T) {
 	}
 }
 
-// With two observers, each ends its own span, and the inner span ends first. This also holds if your own observer
+// Two observers are used. Each ends its own span, and the inner span ends first. The test also covers an observer that
 // calls both with the same ctx.
 func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
@@ -131,13 +131,13 @@ func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 	})
 }
 
-// otelhttp below the client makes a client span of each attempt, and sends trace headers if it is configured to.
+// otelhttp is the client's transport. It makes a client span for each attempt, and sends trace headers if configured.
 func TestOtelHTTPSpansAreChildrenOfTheCall(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		below := otelhttp.NewTransport(r.srv.Client().Transport, otelhttp.WithTracerProvider(r.tracers),
 			otelhttp.WithMeterProvider(metricnoop.NewMeterProvider()), otelhttp.WithPropagators(propagation.TraceContext{}))
 		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: below}))
-		require.NoError(t, r.destinations()) // fetches a token
+		require.NoError(t, r.destinations()) // also fetches a token
 		r.take()
 		r.inject(hotelstays.OpDestinations, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503})
 		require.NoError(t, r.destinations())
@@ -148,7 +148,7 @@ func TestOtelHTTPSpansAreChildrenOfTheCall(t *testing.T) {
 	})
 }
 
-// otelhttp forwards httptrace events, so the client can prove that a Book was not sent.
+// otelhttp forwards httptrace events, which the client needs to prove that a Book was not sent.
 func TestOtelHTTPKeepsTheProofThatNothingWasSent(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		req := r.request("ref-1")

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// private are values of a booking. None of them occurs anywhere else.
+// private are values of a booking. No other value contains any of them.
 var private = []string{"Firstofguest", "Lastofguest", "Firstofholder", "Lastofholder", "holder@mail.example", "5550100",
 	"PASSPORT-77", "1984-07-06", "reference-55", "userref-33", "192.0.2.77", "toldreason"}
 
@@ -40,7 +40,7 @@ func TestNothingPrivateIsExported(t *testing.T) {
 			PassportNumber: types.NewSecret("PASSPORT-77"), DateOfBirth: "1984-07-06"}}
 		quoting := []byte(strings.Join(private, " ") + " " + r.srv.AppSecret)
 
-		// Book is refused, unreadable and twice without an answer. Then the order is made, read and cancelled.
+		// Book is refused, then has an unreadable answer, then twice no answer. Then the order is made, read and cancelled.
 		faults := []hotelstaystest.Fault{
 			{Kind: hotelstaystest.FaultStatus, Status: 400, Code: types.CodeRateChanged, Msg: string(quoting)},
 			{Kind: hotelstaystest.FaultGarbage, Body: quoting},
@@ -72,7 +72,7 @@ func TestNothingPrivateIsExported(t *testing.T) {
 		for _, expected := range []string{"hotelstays.Book", "hotelstays.Cancel", "rate_changed", "outcome_unknown",
 			"hotelstays.client.attempts", "http.response.status_code",
 			r.srv.Ledger().Requests(hotelstays.OpBook)[0].RequestID} {
-			assert.Contains(t, exported, expected, "the searched text is what was exported")
+			assert.Contains(t, exported, expected, "the searched text contains the exported values")
 		}
 		require.Len(t, tokens, 1)
 		hidden := append(slices.Collect(maps.Keys(tokens)), "Bearer", r.srv.AppKey, r.srv.AppSecret, req.SessionID, req.RatePkgID,

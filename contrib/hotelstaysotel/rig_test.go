@@ -1,4 +1,4 @@
-// The tests run in testing/synctest bubbles, so durations are exact.
+// Helpers for tests in testing/synctest bubbles, in which durations are exact.
 
 package hotelstaysotel_test
 
@@ -37,7 +37,7 @@ type rig struct {
 	metrics  *sdkmetric.ManualReader
 }
 
-// withRig runs a test in a bubble.
+// withRig runs a test with a rig in a synctest bubble.
 func withRig(t *testing.T, test func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := testkit.NewSandbox(t)
@@ -62,7 +62,7 @@ func (r *rig) request(reference string) *hotelstays.BookRequest {
 	return testkit.FindOffer(r.t, r.srv, r.quiet(), 0).Request(reference)
 }
 
-// connect replaces the client.
+// connect replaces the rig's client by a client with these options.
 func (r *rig) connect(opts ...hotelstays.Option) {
 	r.client = testkit.NewClient(r.t, r.srv, testkit.TicketOf(r.srv), opts...)
 }
@@ -87,7 +87,7 @@ func (r *rig) report(info hotelstays.CallInfo) tracetest.SpanStub {
 	return r.last()
 }
 
-// take returns the spans that ended since the last take, in that order.
+// take returns the spans that ended since the last call of take, in the order of their ends.
 func (r *rig) take() tracetest.SpanStubs {
 	defer r.spans.Reset()
 	return r.spans.GetSpans()
@@ -100,7 +100,7 @@ func (r *rig) last() tracetest.SpanStub {
 	return spans[len(spans)-1]
 }
 
-// value returns an attribute.
+// value returns the value of an attribute, or nil.
 func value(attrs []attribute.KeyValue, key attribute.Key) any {
 	for _, a := range attrs {
 		if a.Key == key {
@@ -132,7 +132,7 @@ func describe(attrs []attribute.KeyValue) string {
 	return strings.Join(texts, " ")
 }
 
-// size returns a size in bytes, or "many" for generated answers.
+// size returns a size in bytes. For the large, generated answers it returns "many".
 func size(n int64) string {
 	if n > 99 {
 		return "many"
@@ -140,14 +140,14 @@ func size(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// ofServer returns describe without the server, and requires it: each span and record has it.
+// ofServer returns describe without the server's attributes. It requires them, because each span and record must have them.
 func (r *rig) ofServer(attrs []attribute.KeyValue) string {
 	before, after, found := strings.Cut(describe(attrs), " server.address=127.0.0.1 server.port=80")
 	require.True(r.t, found, "%s", before)
 	return before + after
 }
 
-// paths returns the parent/name, kind and duration of each span.
+// paths returns the text "parent/name kind duration" for each span.
 func paths(spans tracetest.SpanStubs) (paths []string) {
 	names := map[trace.SpanID]string{}
 	for _, s := range spans {
@@ -160,7 +160,7 @@ func paths(spans tracetest.SpanStubs) (paths []string) {
 	return paths
 }
 
-// export returns a line for each set of attributes of each instrument, and the metrics.
+// export collects the metrics. It returns them, and a line for each set of attributes of each instrument.
 func (r *rig) export() (lines []string, all metricdata.ScopeMetrics) {
 	var out metricdata.ResourceMetrics
 	require.NoError(r.t, r.metrics.Collect(r.t.Context(), &out))

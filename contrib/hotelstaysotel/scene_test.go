@@ -21,8 +21,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// scene makes calls that succeed, wait, are sent again, fail, and have an unknown outcome. Answers of Destinations
-// have 29 bytes, and refusals 10 bytes. The request id is the number of the request.
+// scene makes calls of every kind: calls that succeed, wait, are sent again, fail, or have an unknown outcome. Answers of
+// Destinations have 29 bytes, and refusals 10 bytes. The request id is the number of the request.
 func (r *rig) scene() {
 	requests := 0
 	options := []hotelstays.Option{hotelstays.WithTraceIDFrom(func(context.Context) string { return "trace" }),
@@ -38,7 +38,7 @@ func (r *rig) scene() {
 		answer(hotelstaystest.FaultStatus, delay, status, `{"code":1}`, retryAfter)
 	}
 	good()
-	require.NoError(r.t, r.destinations()) // fetches a token
+	require.NoError(r.t, r.destinations()) // also fetches a token
 	refuse(time.Second, 401, "")
 	answer(hotelstaystest.FaultCut, 2*time.Second, 0, "", "")
 	require.Error(r.t, r.destinations(hotelstays.WithMaxAttempts(1)))
@@ -63,7 +63,7 @@ func (r *rig) scene() {
 		require.NoError(r.t, err)
 	}
 
-	arrives := time.AfterFunc(20*time.Second, func() { _, _ = r.quiet().Book(r.t.Context(), req) }) // the lost Book is late
+	arrives := time.AfterFunc(20*time.Second, func() { _, _ = r.quiet().Book(r.t.Context(), req) }) // it arrives late
 	defer arrives.Stop()
 	r.inject(hotelstays.OpBook, hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 	outcome, err := r.client.BookAndRecover(r.t.Context(), req, hotelstays.WithTimeout(5*time.Second))
@@ -157,9 +157,10 @@ hotelstays.client.token.fetches of=Ticket: 3{fetch}
 hotelstays.client.unknown_outcomes of=Book: 1{outcome}
 `
 
-// A call that fetches a token is a child of the call that waits for it. Calls of a helper are its children. Metrics
-// count calls, not helpers. A call that fails validation has neither a span nor metrics.
-func TestCallsAndHelpersHaveTheseSpansAndMetrics(t *testing.T) {
+// The span of a token's fetch is a child of the span of the call that waits for the token. The spans of a helper's calls
+// are children of the helper's span. Metrics count calls, not helpers. A call that fails validation has no span and no
+// metrics.
+func TestCallsAndHelpersHaveTheExpectedSpansAndMetrics(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	withRig(t, func(t *testing.T, r *rig) {
@@ -203,7 +204,7 @@ func TestCallsAndHelpersHaveTheseSpansAndMetrics(t *testing.T) {
 	})
 }
 
-func TestClientSpansOptionChangesCallsAndNotHelpers(t *testing.T) {
+func TestClientSpansChangesTheKindOfCallsAndNotOfHelpers(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		observer, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers, ClientSpans: true})
 		require.NoError(t, err)

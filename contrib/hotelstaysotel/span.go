@@ -14,7 +14,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Attributes that the semantic conventions do not name.
+// Attributes for which OpenTelemetry's semantic conventions have no name.
 const (
 	keyOperation       = attribute.Key("hotelstays.operation.name")
 	keyHelper          = attribute.Key("hotelstays.helper.name")
@@ -88,9 +88,9 @@ func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyVal
 	return attrs
 }
 
-// serverAttributes returns the address and the port of the server. Spans have them from the start, for samplers.
+// serverAttributes returns the address and the port of the server. Spans have them from the start, because samplers need them.
 func serverAttributes(baseURL string) []attribute.KeyValue {
-	u, _ := url.Parse(baseURL) // New has checked it
+	u, _ := url.Parse(baseURL) // no error: New has checked the URL
 	port, _ := strconv.Atoi(u.Port())
 	switch {
 	case port != 0:

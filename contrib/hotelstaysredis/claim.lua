@@ -1,11 +1,11 @@
--- Claims all keys, or none.
+-- Claims all keys, or no key.
 -- KEYS: the event's keys. ARGV: the id of the claim, the lease in ms.
 local busy = false
 for _, key in ipairs(KEYS) do
 	local state = redis.call('GET', key)
 	if state == 'done' then
 		return 'done'
-	elseif state and state ~= ARGV[1] then -- its own claim: the client sent the command again
+	elseif state and state ~= ARGV[1] then -- otherwise it is this claim, because the client has sent the command again
 		busy = true
 	end
 end

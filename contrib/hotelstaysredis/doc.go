@@ -4,12 +4,12 @@
 //   - RateLimiter: the rate limits, because the service counts requests per client IP address;
 //   - EventStore: which webhooks were handled.
 //
-// Each takes a client of github.com/redis/go-redis/v9 for one server, a failover group or a
+// Each of them uses a client of github.com/redis/go-redis/v9 for one server, a failover group or a
 // cluster. The caller configures and closes that client. It must read from masters, because
 // replicas lag. Redis 6.2 or later, or a compatible server, is required.
 //
 // All keys begin with a prefix. Use one prefix for each environment of the service. A RateLimiter
-// separates environments by itself, but needs one prefix per client IP address. All keys of a script
+// separates environments itself, but needs one prefix per client IP address. All keys of a script
 // have the same hash tag, so that they are in one slot of a cluster. Redis must not evict keys: set
 // maxmemory-policy to noeviction.
 package hotelstaysredis

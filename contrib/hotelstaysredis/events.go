@@ -25,17 +25,17 @@ type EventStoreOptions struct {
 // that made it: no other EventStore can release the claim, and the claim ends by itself with its
 // lease. Any EventStore may call Done.
 //
-// All events are in one slot of a cluster: copies of an event may share only some of their
-// keys, and a script must see all of them. It is safe for concurrent use.
+// In a cluster, all events are in one slot, because copies of an event may share only some of their
+// keys, and a script must see all of these keys. An EventStore is safe for concurrent use.
 type EventStore struct {
 	client redis.UniversalClient
 	prefix string
-	id     string // of this store
+	id     string // identifies this store in claims
 }
 
 var _ hotelstays.EventStore = (*EventStore)(nil)
 
-// NewEventStore returns a store in the Redis of client. It opens no connection. nil options are the defaults.
+// NewEventStore returns a store that uses the Redis of client. It opens no connection. nil options mean the defaults.
 func NewEventStore(client redis.UniversalClient, opts *EventStoreOptions) (*EventStore, error) {
 	if opts == nil {
 		opts = new(EventStoreOptions)
@@ -56,8 +56,8 @@ for _, key in ipairs(KEYS) do
 	redis.call('SET', key, 'done', 'PX', ARGV[1])
 end
 return 'ok'`)
-	// KEYS: the id of this release, then the event's keys. The script releases only once. Otherwise a repeated
-	// command could end a later claim of this store: go-redis sends a command again if its reply was lost.
+	// KEYS: the id of this release, then the event's keys. The script releases only once, because go-redis sends a
+	// command again if its reply was lost. The repeated command could end a later claim of this store.
 	releaseScript = redis.NewScript(`
 if not redis.call('SET', KEYS[1], 'released', 'NX', 'PX', 60000) then
 	return 'ok'
@@ -72,7 +72,7 @@ end
 return 'ok'`)
 )
 
-// Claim claims all keys, or none. If ctx ends during the call, the keys may be claimed until
+// Claim claims all keys, or no key. If ctx ends during the call, the keys may stay claimed until
 // the lease ends.
 func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
 	state, err := s.run(ctx, claimScript, "claiming", keys, lease, s.id+":"+newID(), lease.Milliseconds())
@@ -85,7 +85,7 @@ func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Dur
 	return err
 }
 
-// Release ends this store's claims on keys. Claims of other stores stay.
+// Release ends this store's claims of keys. Claims of other stores stay.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	if len(keys) > 0 {
 		keys = append([]string{"release:" + newID()}, keys...)
@@ -99,7 +99,7 @@ func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, key
 	args ...any) (reply string, err error) {
 	switch {
 	case len(keys) == 0:
-		err = errors.New("no keys")
+		err = errors.New("the event has no keys; pass at least one")
 	case span < time.Millisecond:
 		err = fmt.Errorf("the lease or retention of %s is shorter than a millisecond", span)
 	default:

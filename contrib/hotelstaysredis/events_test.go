@@ -43,11 +43,11 @@ func TestEventStore(t *testing.T) {
 func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 	withEvents(t, func(t *testing.T, l *link, a, _ *EventStore) {
 		_, err := a.Claim(t.Context(), nil, time.Minute)
-		assert.ErrorContains(t, err, "hotelstaysredis: claiming an event: no keys")
+		assert.ErrorContains(t, err, "hotelstaysredis: claiming an event: the event has no keys")
 		_, err = a.Claim(t.Context(), []string{"id"}, time.Microsecond)
 		assert.ErrorContains(t, err, "shorter than a millisecond")
 		assert.ErrorContains(t, a.Done(t.Context(), []string{"id"}, 0), "finishing an event: the lease or retention of 0s is shorter")
-		assert.ErrorContains(t, a.Release(t.Context(), nil), "releasing an event: no keys")
+		assert.ErrorContains(t, a.Release(t.Context(), nil), "releasing an event: the event has no keys")
 		assert.Zero(t, l.commands.Load())
 
 		l.down.Store(true)
@@ -78,7 +78,7 @@ func TestReleaseEndsOnlyTheClaimsOfItsStore(t *testing.T) {
 	})
 }
 
-// Redis keeps no key longer than necessary.
+// Keys that are no longer needed are deleted.
 func TestPrefixesHaveTheirOwnEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)

@@ -13,12 +13,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// One process fetches the token, and all use it.
+// One process fetches the token, and all processes use it.
 func ExampleNewTokenStore() {
 	connect := func(baseURL string, cred hotelstays.TicketCredential, key types.Secret) (*hotelstays.Client, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
 		tokens, err := hotelstaysredis.NewTokenStore(rdb, hotelstaysredis.TokenStoreOptions{
-			Keys:   []types.Secret{key}, // 32 random bytes; a second key may follow
+			Keys:   []types.Secret{key}, // 32 random bytes
 			Logger: slog.Default(),
 		})
 		if err != nil {
@@ -34,7 +34,7 @@ func ExampleNewRateLimiter() {
 	connect := func(baseURL string, cred hotelstays.Credential, rdb redis.UniversalClient) (*hotelstays.Client, error) {
 		limiter, err := hotelstaysredis.NewRateLimiter(rdb, &hotelstaysredis.RateLimiterOptions{
 			Prefix: "hotelstays:production", // one prefix per client IP address
-			Margin: 20 * time.Millisecond,   // the service may count a request this much later
+			Margin: 20 * time.Millisecond,   // the service may count a request up to 20 ms later than its answer says
 			Logger: slog.Default(),
 		})
 		if err != nil {
@@ -45,7 +45,7 @@ func ExampleNewRateLimiter() {
 	_ = connect
 }
 
-// An event is handled once, whichever process gets it or its copies.
+// An event is handled once, even if several processes receive copies of it.
 func ExampleNewEventStore() {
 	receive := func(rdb redis.UniversalClient, secret types.Secret, handle func(context.Context, *hotelstays.WebhookEvent) error) error {
 		events, err := hotelstaysredis.NewEventStore(rdb, nil)

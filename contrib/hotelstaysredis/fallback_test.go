@@ -62,14 +62,14 @@ func TestLimitHoldsWhileOnlyOneProcessHasFoundRedisAgain(t *testing.T) {
 		go sent.drive(ctx, b)
 		time.Sleep(10 * time.Second)
 		a.link.down.Store(false)
-		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // a turn needs this time to fail
+		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // a turn fails after this time
 		sent.drive(ctx, a)
 		synctest.Wait()
 		sent.keptLimit(t, full)
 	})
 }
 
-// The deadline comes before the fallback grants anything.
+// The deadline is earlier than the first slot of the fallback.
 func TestCallEndsByItsDeadlineDuringAnOutage(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.take(t, key, 1)
@@ -83,7 +83,7 @@ func TestCallEndsByItsDeadlineDuringAnOutage(t *testing.T) {
 	})
 }
 
-func TestPauseHoldsTheFallback(t *testing.T) {
+func TestPauseAlsoStopsTheFallback(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
 		a.take(t, key, 1)
@@ -104,7 +104,7 @@ func TestPauseHoldsTheFallback(t *testing.T) {
 func TestFallbackUsesTheMargin(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms, FallbackProcesses: 1}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
-		a.take(t, key, 1) // waits for the pause at the start of an outage
+		a.take(t, key, 1) // waits until the pause at the start of an outage has ended
 		time.Sleep(2 * window)
 		start := time.Now()
 		a.take(t, key, limit)

@@ -1,4 +1,4 @@
-// The rate limiter: the service's rate limits, kept by a fleet together.
+// The rate limiter: all processes of a fleet together keep the service's rate limits.
 
 package hotelstaysredis
 
@@ -19,12 +19,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-// ErrUnavailable is wrapped by the errors of a RateLimiter that cannot reach Redis.
-// Nothing was sent.
+// ErrUnavailable matches the errors of a RateLimiter that cannot reach Redis. The request was not
+// sent.
 var ErrUnavailable = errors.New("redis is unavailable")
 
-// RateLimiterOptions are the settings of NewRateLimiter, the same for all processes
-// that share a Prefix.
+// RateLimiterOptions are the settings of NewRateLimiter. All processes that share a Prefix must have
+// the same settings.
 type RateLimiterOptions struct {
 	// Prefix begins every key in Redis; "hotelstays" if empty. The service counts requests per
 	// client IP address, so processes with the same prefix must share one address. Each environment
@@ -32,37 +32,37 @@ type RateLimiterOptions struct {
 	Prefix string
 	// Margin is added to the service's second, because the service may count a request later than
 	// its answer says; 10 ms if 0, as in the client's own limiter. If answers lack
-	// Server-Cost-Milliseconds, the limit holds as long as travel times vary by less than Margin.
+	// Server-Cost-Milliseconds, travel times must vary by less than Margin. Otherwise the limit may be exceeded.
 	// After a 429 the limiter uses a larger margin for some minutes.
 	Margin time.Duration
 	// Lease is how long a dead process keeps its slots, in addition to one second and Margin; 6 s if
-	// 0, and at least three times Timeout. A live process renews its lease.
+	// 0. It must be at least three times Timeout. A live process renews its lease.
 	Lease time.Duration
 	// Timeout bounds one exchange with Redis; 1 s if 0. If an exchange takes longer, Redis counts
 	// as unavailable.
 	Timeout time.Duration
-	// FallbackProcesses chooses what happens while Redis is unavailable. With 0, Acquire returns an
-	// error that wraps ErrUnavailable. With N, the number of processes that share the rate limits,
-	// each process continues alone with one Nth of every limit.
+	// FallbackProcesses decides what happens while Redis is unavailable. If it is 0, Acquire returns an
+	// error that wraps ErrUnavailable. Otherwise it is the number N of processes that share the rate limits:
+	// each process then continues alone with one Nth of every limit.
 	FallbackProcesses int
 	// Weight, if set, returns how many slots an account gets in its turn, as in
 	// hotelstays.RateLimiterOptions.
 	Weight func(account string) int
-	// Logger, if set, receives a warning at the first use if Redis may evict keys, or if
-	// that cannot be checked.
+	// Logger, if set, receives a warning at the first use if Redis may evict keys, or if the
+	// limiter cannot check this.
 	Logger *slog.Logger
 }
 
 const (
-	window         = time.Second // of the service
+	window         = time.Second // in which the service counts requests
 	defaultMargin  = 10 * time.Millisecond
 	defaultLease   = 6 * time.Second
 	defaultTimeout = time.Second
 )
 
 // RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and Redis's clock counts. A slot
-// is free one second plus Margin after its request arrived at the service, which is calculated from the answer.
-// It is free at once if the request never left. Processes wait in one queue, each with an equal number of places,
+// is free one second plus Margin after its request arrived at the service. This time is calculated from the answer.
+// The slot is free immediately if the request never left. Processes wait in one queue, each with an equal number of places,
 // and priorities apply across all processes. Inside a process, accounts take turns, as in the limiter of
 // hotelstays.NewRateLimiter.
 //
@@ -72,10 +72,10 @@ const (
 type RateLimiter struct {
 	client   redis.UniversalClient
 	opts     RateLimiterOptions
-	id       string                 // of this process
-	fallback hotelstays.RateLimiter // used while Redis is unavailable; nil: Acquire fails
+	id       string                 // identifies this process
+	fallback hotelstays.RateLimiter // used while Redis is unavailable; if nil, Acquire fails
 	pauses   hotelstays.RateLimiter // pauses operations without a rate limit, in this process
-	checked  atomic.Bool            // whether maxmemory-policy was checked
+	checked  atomic.Bool            // true after the check of maxmemory-policy
 
 	mu   sync.Mutex
 	keys map[hotelstays.RateLimitKey]*keyLimiter
@@ -83,8 +83,8 @@ type RateLimiter struct {
 
 var _ hotelstays.RateLimiter = (*RateLimiter)(nil)
 
-// NewRateLimiter returns a limiter with its slots in the Redis of client. It opens no
-// connection. nil options are the defaults. Its error names every invalid option.
+// NewRateLimiter returns a limiter that stores its slots in the Redis of client. It opens no
+// connection. nil options mean the defaults. The error names every invalid option.
 func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (*RateLimiter, error) {
 	var opts RateLimiterOptions
 	if options != nil {
@@ -107,7 +107,7 @@ func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (
 			opts.Lease, opts.Timeout, 3*opts.Timeout))
 	}
 	if opts.FallbackProcesses < 0 {
-		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; it must be a number of processes, or 0 to refuse calls",
+		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; set the number of processes, or 0 to refuse calls",
 			opts.FallbackProcesses))
 	}
 	if err := invalid("NewRateLimiter", problems...); err != nil {
@@ -133,7 +133,7 @@ func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitReque
 	return l.acquire(ctx, req)
 }
 
-// caller is a waiting call, in the queue of this process.
+// caller returns the place of a call in the queue of this process: its account, priority and weight.
 func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	if r.opts.Weight != nil {
@@ -142,8 +142,8 @@ func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	return c
 }
 
-// Pause stops granting slots of key before until: in this process at once, in other processes as
-// soon as Redis knows. An operation without a rate limit is paused only in this process.
+// Pause stops granting slots of key before the time until. This process stops immediately. Other processes
+// stop when Redis has stored the pause. An operation without a rate limit is paused only in this process.
 func (r *RateLimiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 	if l := r.ofKey(key); l != nil {
 		l.pause(until)
@@ -177,7 +177,7 @@ func (r *RateLimiter) checkEviction() {
 	_, policy, found := strings.Cut(info, "maxmemory_policy:")
 	policy, _, _ = strings.Cut(policy, "\r")
 	if err == nil && !found {
-		err = errors.New("INFO memory has no maxmemory_policy")
+		err = errors.New("the reply to INFO memory contains no maxmemory_policy")
 	}
 	switch {
 	case err != nil:

@@ -25,50 +25,50 @@ const (
 	renewPause = window / 2
 )
 
-// keyLimiter takes a turn whenever there is something to report or to wait for. schedule decides when, begin
-// collects what to report, exchange calls Redis, and apply or turnFailed uses the answer. Callers never
-// call Redis themselves, because Sent and Done are called while a request is being written.
+// keyLimiter takes a turn whenever it has something to report, or callers wait. The method schedule decides when, begin
+// collects the report, exchange calls Redis, and apply or turnFailed processes the result. Callers do not
+// call Redis themselves, because Sent and Done must not block: they are called while a request is written.
 type keyLimiter struct {
 	limiter *RateLimiter
 	key     hotelstays.RateLimitKey
-	name    string // in Redis
+	name    string // name of the rate limit in Redis
 	limit   int
-	keys    []string // of turn.lua
+	keys    []string // KEYS of turn.lua
 
-	mu      sync.Mutex  // guards the rest
-	timer   *time.Timer // for the next turn
-	taking  bool        // a turn is under way
-	turns   int64       // the number of turns begun
+	mu      sync.Mutex  // guards the fields below
+	timer   *time.Timer // starts the next turn
+	taking  bool        // whether a turn is in progress
+	turns   int64       // number of turns begun
 	waiters pacing.Queue[chan grant]
 	place   place
-	paused  time.Time // nothing is granted until then
+	paused  time.Time // nothing is granted before this time
 	outage  outage
 	slots
 }
 
-// grant is what a caller in line gets.
+// grant is the result for a waiting caller: a permit or an error.
 type grant struct {
 	permit hotelstays.Permit
 	err    error
 }
 
-// place is the part of the last reply about tickets. A ticket is a place of this process in the fleet's queue.
+// place holds what the last reply said about tickets. A ticket is one place of this process in the fleet's queue.
 type place struct {
 	tickets    int
-	maxTickets int       // its share of the slots
-	servedAt   time.Time // when the first ticket can be served
+	maxTickets int       // the most tickets that this process may have
+	servedAt   time.Time // time at which the first ticket can be served
 }
 
 // outage is zero while Redis is available.
 type outage struct {
 	err     error // why Redis is unavailable
 	retryAt time.Time
-	// giveUpAt is when retries end if nobody waits. By then all leases have ended.
+	// giveUpAt is when retries end if no caller waits. At that time all leases have ended.
 	giveUpAt time.Time
 }
 
 func newKeyLimiter(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *keyLimiter {
-	hash := sha256.Sum256([]byte(key.BaseURL)) // so that Redis and its dumps show no URL
+	hash := sha256.Sum256([]byte(key.BaseURL)) // a hash, so that Redis and its dumps contain no URL
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &keyLimiter{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
 		slots: slots{pending: make(map[int64]*permit), transit: pacing.Transit{Window: window, Margin: r.opts.Margin}}}
@@ -81,7 +81,7 @@ func newKeyLimiter(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *keyL
 		defer l.mu.Unlock()
 		l.schedule()
 	})
-	l.timer.Stop() // schedule sets it
+	l.timer.Stop() // schedule starts the timer
 	return l
 }
 
@@ -97,7 +97,7 @@ func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitReques
 		l.mu.Lock()
 		retryAt := l.outage.retryAt
 		l.mu.Unlock()
-		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // no deadline: the fallback would refuse a deadline within a pause
+		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the fallback would refuse a deadline in a pause
 		stop := context.AfterFunc(ctx, cancel)
 		retry := time.AfterFunc(time.Until(retryAt), cancel)
 		p, err = l.limiter.fallback.Acquire(bounded, req)
@@ -113,7 +113,7 @@ func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitReques
 	}
 }
 
-// wait waits in line for a slot.
+// wait waits for a slot from Redis.
 func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case g := <-granted: // granted at the same moment
+	case g := <-granted: // granted at the moment when ctx ended
 		if p, ok := g.permit.(*permit); ok {
 			l.end(p, hotelstays.PermitResult{}, time.Now())
 		}
@@ -148,7 +148,7 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	return nil, ctx.Err()
 }
 
-// refusal returns why a caller need not wait, or nil. l.mu is held.
+// refusal returns an error if waiting is useless for the caller. The caller of refusal holds l.mu.
 func (l *keyLimiter) refusal(ctx context.Context) error {
 	switch end, ok := ctx.Deadline(); {
 	case ok && end.Before(l.paused):
@@ -162,7 +162,7 @@ func (l *keyLimiter) refusal(ctx context.Context) error {
 
 func (l *keyLimiter) pause(until time.Time) {
 	now := time.Now()
-	until = now.Add(until.Sub(now)) // independent of changes of the wall clock
+	until = now.Add(until.Sub(now)) // a monotonic time, which does not change with the wall clock
 	if l.limiter.fallback != nil {
 		l.limiter.fallback.Pause(l.key, until)
 	}
@@ -175,12 +175,12 @@ func (l *keyLimiter) pause(until time.Time) {
 	}
 }
 
-// schedule begins the next turn, or sets the timer for it. l.mu is held.
+// schedule begins the next turn, or sets the timer for it. The caller holds l.mu.
 func (l *keyLimiter) schedule() {
 	now := time.Now()
 	at := l.due(now)
 	switch {
-	case l.taking: // the end of that turn schedules the next
+	case l.taking: // at its end, the current turn calls schedule again
 	case at.IsZero():
 		l.timer.Stop()
 	case at.After(now):
@@ -191,7 +191,7 @@ func (l *keyLimiter) schedule() {
 	}
 }
 
-// due returns when the next turn is, or the zero time if no turn is needed. l.mu is held.
+// due returns the time of the next turn, or the zero time if no turn is needed. The caller holds l.mu.
 func (l *keyLimiter) due(now time.Time) time.Time {
 	at := l.reportAt
 	if len(l.pending) > 0 {
@@ -227,7 +227,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// takeTurn takes the turn that schedule has begun.
+// takeTurn carries out the turn that schedule has started.
 func (l *keyLimiter) takeTurn() {
 	l.mu.Lock()
 	t := l.begin(time.Now())
@@ -247,7 +247,7 @@ func (l *keyLimiter) takeTurn() {
 	}
 }
 
-// begin collects what the next turn reports and asks for. l.mu is held.
+// begin collects what the next turn reports and requests. The caller holds l.mu.
 func (l *keyLimiter) begin(now time.Time) turn {
 	l.turns++
 	t := turn{report: l.collect(now), number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now))}
@@ -255,19 +255,19 @@ func (l *keyLimiter) begin(now time.Time) turn {
 		t.want = l.waiters.Waiting()
 	}
 	if l.outage.err != nil && l.limiter.fallback != nil {
-		// Other processes may use their parts of the limit until they find Redis again.
+		// Other processes may still use their parts of the limit, because they have not reached Redis again.
 		t.rest = max(t.rest, l.restAfterOutage())
 	}
 	return t
 }
 
-// restAfterOutage is how long Redis grants nothing after an outage, because it may have lost its memory. For
-// restAfterOutage less one window, requests may be sent that Redis does not know.
+// restAfterOutage returns how long Redis must grant nothing after an outage. Redis may have lost its memory, and processes
+// that have not reached it again may still send requests. The last window counts the requests that were just sent.
 func (l *keyLimiter) restAfterOutage() time.Duration {
 	return retryPause + l.limiter.opts.Timeout + l.window()
 }
 
-// apply uses a reply: it grants slots to waiting callers. l.mu is held.
+// apply processes a reply, and grants slots to waiting callers. The caller holds l.mu.
 func (l *keyLimiter) apply(r reply) {
 	now := time.Now()
 	l.outage = outage{}
@@ -291,17 +291,17 @@ func (l *keyLimiter) apply(r reply) {
 	}
 }
 
-// turnFailed keeps what was not reported, and ends the waits with an error. l.mu is held.
+// turnFailed keeps the report for the next turn, and ends all waits with an error. The caller holds l.mu.
 func (l *keyLimiter) turnFailed(t turn, err error) {
 	now := time.Now()
 	if l.outage.err == nil && l.limiter.fallback != nil {
-		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // requests that the fleet has just sent still count
+		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // the service still counts requests that the fleet has just sent
 	}
-	if l.outage.err == nil || t.want != [3]int{} { // a later turn returns slots that may have been granted
+	if l.outage.err == nil || t.want != [3]int{} { // Redis may have granted slots; a later turn returns them
 		l.outage.giveUpAt = now.Add(l.limiter.opts.Lease)
 	}
 	l.outage.giveUpAt = later(l.outage.giveUpAt, l.paused)
-	if errors.Is(err, redis.ErrClosed) { // there will be no retry
+	if errors.Is(err, redis.ErrClosed) { // a closed client stays closed, so there is no retry
 		l.outage.giveUpAt = now
 	}
 	l.outage.retryAt = now.Add(retryPause)
@@ -314,7 +314,7 @@ func (l *keyLimiter) turnFailed(t turn, err error) {
 	}
 }
 
-// answerFirst ends the wait of the caller in front. l.mu is held.
+// answerFirst ends the wait of the first caller. The caller of answerFirst holds l.mu.
 func (l *keyLimiter) answerFirst(g grant) {
 	l.waiters.Pop() <- g
 }

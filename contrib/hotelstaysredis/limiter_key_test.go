@@ -17,18 +17,18 @@ func budget(op hotelstays.Operation) hotelstays.RateLimitKey {
 	return hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: op}
 }
 
-var key = budget(hotelstays.OpTicket) // the lowest limit
+var key = budget(hotelstays.OpTicket) // the operation with the lowest limit
 
 const (
 	limit = 5
 	full  = window + defaultMargin
-	soon  = full - reportPause // when a slot is free, counted from the report of the arrival
+	soon  = full - reportPause // time from the report of an arrival until the slot is free
 )
 
 // process is a process of a fleet.
 type process struct {
 	*RateLimiter
-	link *link // nil: a client without a link
+	link *link // nil if the client has no link
 }
 
 func newProcess(t *testing.T, client redis.UniversalClient, opts RateLimiterOptions) *process {
@@ -39,7 +39,7 @@ func newProcess(t *testing.T, client redis.UniversalClient, opts RateLimiterOpti
 	return &process{r, l}
 }
 
-// withFleet runs a test with n processes of a fleet. The rest at the first use of Redis is over.
+// withFleet runs a test with n processes of a fleet. The rest after the first use of Redis has ended.
 func withFleet(t *testing.T, n int, opts RateLimiterOptions, test func(t *testing.T, m *mini, fleet []*process)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)
@@ -49,28 +49,28 @@ func withFleet(t *testing.T, n int, opts RateLimiterOptions, test func(t *testin
 		}
 		defer time.Sleep(time.Minute) // until everything is reported
 		fleet[0].take(t, key, 1)
-		time.Sleep(2 * time.Minute) // until the measured travel time of this request no longer counts
+		time.Sleep(2 * time.Minute) // until the limiter has forgotten the travel time of this request
 		test(t, m, fleet)
 	})
 }
 
-// twoProcesses is withFleet with two processes.
+// twoProcesses is like withFleet, with two processes.
 func twoProcesses(t *testing.T, opts RateLimiterOptions, test func(t *testing.T, m *mini, a, b *process)) {
 	withFleet(t, 2, opts, func(t *testing.T, m *mini, fleet []*process) { test(t, m, fleet[0], fleet[1]) })
 }
 
-// take takes n slots and sends a request with each.
+// take acquires n slots and sends a request with each slot.
 func (p *process) take(t *testing.T, key hotelstays.RateLimitKey, n int) {
 	t.Helper()
 	leave(p.hold(t, key, n)...)
 }
 
-// hold takes n slots.
+// hold acquires n slots, and sends no request.
 func (p *process) hold(t *testing.T, key hotelstays.RateLimitKey, n int) (permits []hotelstays.Permit) {
 	t.Helper()
 	for range n {
 		permit, err := p.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
-		if !assert.NoError(t, err) { // not require, because goroutines call hold, too
+		if !assert.NoError(t, err) { // not require, because goroutines call hold too
 			return permits
 		}
 		permits = append(permits, permit)
@@ -78,7 +78,7 @@ func (p *process) hold(t *testing.T, key hotelstays.RateLimitKey, n int) (permit
 	return permits
 }
 
-// leave sends requests. Their answers prove that they arrived at once.
+// leave sends requests. The answers prove that the requests arrived immediately.
 func leave(permits ...hotelstays.Permit) {
 	for _, permit := range permits {
 		permit.Sent()
@@ -86,7 +86,7 @@ func leave(permits ...hotelstays.Permit) {
 	}
 }
 
-// took returns how long a process waits for n slots. It sends a request with each.
+// took returns how long a process waits for n slots. It sends a request with each slot.
 func took(t *testing.T, p *process, n int) time.Duration {
 	t.Helper()
 	time.Sleep(reportPause)
@@ -96,7 +96,7 @@ func took(t *testing.T, p *process, n int) time.Duration {
 	return time.Since(start)
 }
 
-// idle reports whether a process takes no more turns.
+// idle reports whether a process has nothing more to report and no caller waits.
 func (p *process) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,8 +129,8 @@ func TestCallersOfAProcessAreServedInTheirOrder(t *testing.T) {
 	})
 }
 
-// A slot that is granted during Pause is not used.
-func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
+// Redis grants a slot while the process calls Pause. The process must not use this slot.
+func TestPauseStopsItsOwnProcessImmediately(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(100 * ms))
 		start := time.Now()
@@ -145,8 +145,8 @@ func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 	})
 }
 
-// Redis has lost the pause. The process keeps it, without polling.
-func TestPauseSurvivesALossInRedis(t *testing.T) {
+// The process keeps the pause itself, and does not poll Redis during the pause.
+func TestPauseContinuesAfterRedisHasLostIt(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {
 		held := a.hold(t, key, 1)
 		start, before := time.Now(), a.link.commands.Load()
@@ -188,7 +188,7 @@ func TestPauseIsReportedAfterAnOutage(t *testing.T) {
 	}
 }
 
-// A grant at the moment when ctx ends is not lost.
+// The slot is granted at the moment when ctx ends.
 func TestGrantAtTheEndOfAContextIsNotLost(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(10 * ms))
@@ -201,7 +201,7 @@ func TestGrantAtTheEndOfAContextIsNotLost(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			l.mu.Lock() // so that both happen at once
+			l.mu.Lock() // so that the grant and the end of ctx happen at the same moment
 			cancel()
 			l.apply(reply{granted: 1, maxTickets: limit})
 			l.mu.Unlock()
@@ -260,7 +260,7 @@ func TestCallFailsWhileRedisIsUnavailable(t *testing.T) {
 		}
 		a.link.down.Store(false)
 		time.Sleep(retryPause)
-		assert.Zero(t, took(t, a, limit-2), "all slots but the one that was sent meanwhile and the one that is held")
+		assert.Zero(t, took(t, a, limit-2), "all slots except one that was used during the outage and one that is held")
 		leave(held[1])
 		assert.Equal(t, soon, took(t, a, limit))
 	})

@@ -27,8 +27,8 @@ func TestRateLimiter(t *testing.T) {
 	storetest.TestFairRateLimiter(t, start, &storetest.Options{InBubble: true})
 }
 
-// No process starves. If answers have Server-Cost-Milliseconds, the service refuses no request, however long requests
-// travel.
+// Every process gets slots. If answers have Server-Cost-Milliseconds, the service refuses no request, even if requests
+// travel for a long time.
 func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 	key := budget(testsize.Of(t, "operation", hotelstays.OpQueryOrders, hotelstays.OpBook, hotelstays.OpBook))
 	away := func(thinking time.Duration, proofless bool) road { // 20 ms, with 9 ms of jitter
@@ -38,8 +38,8 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 		traffic  *traffic
 		latency  time.Duration
 		losing   int64
-		before   time.Duration // how long the fleet has sent requests before the measurement
-		rest     time.Duration // how long the fleet was then idle
+		before   time.Duration // how long the fleet sends requests before the measurement
+		rest     time.Duration // how long the fleet is idle after that
 		after429 bool
 		atLeast  float64
 	}{
@@ -86,7 +86,7 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 				used := used(sent.arrived[before:], key.Operation.RateLimit())
 				t.Logf("%.3f of the limit used", used)
 				assert.GreaterOrEqual(t, used, c.atLeast)
-				if onRoad || c.losing > 0 { // a process loses its place in the queue if the reply to its turn is lost
+				if onRoad || c.losing > 0 { // if the reply to a turn is lost, its process loses its place in the queue
 					return
 				}
 				for _, p := range fleet {
@@ -107,7 +107,7 @@ func TestPrefixesHaveTheirOwnSlots(t *testing.T) {
 	})
 }
 
-func TestInvalidOptionIsNamed(t *testing.T) {
+func TestErrorNamesEveryInvalidOption(t *testing.T) {
 	_, err := NewRateLimiter(nil, &RateLimiterOptions{
 		Prefix: "a{b}", Margin: -1, Lease: time.Second, Timeout: 2 * time.Hour, FallbackProcesses: -3})
 	require.Error(t, err)
@@ -121,7 +121,7 @@ func TestInvalidOptionIsNamed(t *testing.T) {
 }
 
 // Three processes have waiting callers of one priority. A fourth process asks last, with another priority.
-func TestPriorityCountsAcrossProcesses(t *testing.T) {
+func TestPriorityAppliesAcrossProcesses(t *testing.T) {
 	for _, c := range []struct {
 		others, last hotelstays.Priority
 		within       time.Duration

@@ -1,4 +1,4 @@
-// The slots of this process for one rate limit: its permits, and what it has not yet reported to Redis.
+// The slots of this process for one rate limit: its permits, and what it has not reported to Redis yet.
 
 package hotelstaysredis
 
@@ -9,49 +9,49 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-// reportPause is how long an arrival may wait to be reported together with others. The wait does
-// not delay its slot.
+// reportPause is how long the report of an arrival may wait, so that one turn reports several arrivals. The
+// wait does not delay the time at which the slot is free.
 const reportPause = 20 * time.Millisecond
 
 // slots are guarded by the mutex of their keyLimiter.
 type slots struct {
-	pending  map[int64]*permit // by number: granted, and neither done nor reported as sent
+	pending  map[int64]*permit // number to permit: permits that are neither done nor reported as sent
 	next     int64             // number of the next permit
-	renewAt  time.Time         // when the leases of pending permits are renewed
+	renewAt  time.Time         // time of the next renewal of the leases of pending permits
 	report   report
-	reportAt time.Time // when the report must be sent; zero: it is empty
+	reportAt time.Time // time by which the report must be sent; zero if the report is empty
 	transit  pacing.Transit
 }
 
-// report is what Redis does not know yet. It names permits by their numbers.
+// report holds what Redis does not know yet. Permits are identified by their numbers.
 type report struct {
 	arrived []arrival
 	unused  []int64
-	renewed []int64   // permits whose leases begin again
-	refused time.Time // when a 429 came; zero: there was none
+	renewed []int64   // permits whose leases are renewed
+	refused time.Time // time of the last 429; zero if there was none
 }
 
-// arrival is a permit whose request left, and the latest time at which it arrived.
+// arrival is the number of a permit whose request left, and the latest time at which the request arrived.
 type arrival struct {
 	number int64
 	by     time.Time
 }
 
-// permit is a slot that this process was granted.
+// permit is a slot that Redis has granted to this process.
 type permit struct {
 	limiter *keyLimiter
 	number  int64
-	sent    time.Time // zero: the request has not left
+	sent    time.Time // zero if the request has not left
 }
 
-// Sent notes the time. Redis learns of it with the answer, or half a second later.
+// Sent records the time. The time is reported to Redis after the answer, or half a second later.
 func (p *permit) Sent() {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
 	p.sent = time.Now()
 }
 
-// Done reports the slot to Redis: as unused, or as free one window after the arrival.
+// Done makes the next turn report the slot: as unused, or as free one window after the arrival.
 func (p *permit) Done(r hotelstays.PermitResult) {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
@@ -74,16 +74,16 @@ func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 	}
 	by, known := s.transit.ArrivedBy(p.sent, r, now)
 	if !known && !unreported {
-		return // Redis has this estimate already
+		return // this estimate was reported before
 	}
 	s.report.arrived = append(s.report.arrived, arrival{p.number, by.Add(s.transit.Margin)})
 	s.reportBy(now.Add(reportPause))
 }
 
-// reportBy bounds the time until the next turn.
+// reportBy makes the next turn happen at the time at, or earlier.
 func (s *slots) reportBy(at time.Time) { s.reportAt = sooner(s.reportAt, at) }
 
-// collect returns the report of a turn. Once per renewPause it contains all pending permits.
+// collect returns the report of a turn. Once per renewPause the report also renews all pending permits.
 func (s *slots) collect(now time.Time) (r report) {
 	r, s.report, s.reportAt = s.report, report{}, time.Time{}
 	if now.Before(s.renewAt) {
@@ -101,7 +101,7 @@ func (s *slots) collect(now time.Time) (r report) {
 	return r
 }
 
-// restore keeps a report that Redis may not have received.
+// restore adds a report to the next report, because Redis may not have received it.
 func (s *slots) restore(r report) {
 	s.report.arrived = append(r.arrived, s.report.arrived...)
 	s.report.unused = append(r.unused, s.report.unused...)

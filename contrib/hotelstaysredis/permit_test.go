@@ -15,19 +15,19 @@ import (
 func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 	for name, c := range map[string]struct {
 		margin   time.Duration
-		dial     time.Duration // until the request leaves
-		answered time.Duration // after the request left
-		arrived  time.Duration // as the answer proves
-		refused  bool          // the answer is a 429, so its proof is not believed
+		dial     time.Duration // from the grant until the request leaves
+		answered time.Duration // from the request's departure to its answer
+		arrived  time.Duration // from the request's departure to its arrival, as the answer says
+		refused  bool          // the answer is a 429, whose time of arrival is not used
 		back     time.Duration
 	}{
-		"a long way":                 {0, 0, 400 * ms, 300 * ms, false, 300*ms + full},
-		"a long way, another Margin": {200 * ms, 0, 400 * ms, 300 * ms, false, 300*ms + window + 200*ms},
-		"a slow dial":                {0, 3 * time.Second, 0, 0, false, full},
-		"an arrival before it left":  {0, 0, 400 * ms, -time.Hour, false, full}, // the proof is wrong
-		"answered after a window":    {0, 0, 1500 * ms, 700 * ms, false, 700*ms + full},
-		"free before the answer":     {0, 0, 1500 * ms, 10 * ms, false, 1500*ms + reportPause},
-		"refused":                    {0, 0, 400 * ms, 300 * ms, true, window + full},
+		"a long way":                             {0, 0, 400 * ms, 300 * ms, false, 300*ms + full},
+		"a long way, another Margin":             {200 * ms, 0, 400 * ms, 300 * ms, false, 300*ms + window + 200*ms},
+		"a slow dial":                            {0, 3 * time.Second, 0, 0, false, full},
+		"an arrival before the departure":        {0, 0, 400 * ms, -time.Hour, false, full}, // the answer's time is wrong
+		"answered after a window":                {0, 0, 1500 * ms, 700 * ms, false, 700*ms + full},
+		"answered after the slot should be free": {0, 0, 1500 * ms, 10 * ms, false, 1500*ms + reportPause},
+		"answered with a 429":                    {0, 0, 400 * ms, 300 * ms, true, window + full},
 	} {
 		t.Run(name, func(t *testing.T) {
 			twoProcesses(t, RateLimiterOptions{Margin: c.margin}, func(t *testing.T, _ *mini, a, b *process) {
@@ -54,11 +54,11 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 	}
 }
 
-// If nothing is known about travel times, such a request counts as travelling for one window.
+// If the limiter knows no travel times, it assumes that such a request arrives within one window.
 func TestSlotWithoutAnAnswerIsHeldForAWindow(t *testing.T) {
-	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // how many callers give up, and when
+	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // time at which callers give up, to their number
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-			a.take(t, key, 1) // one answer per minute is too little to know travel times
+			a.take(t, key, 1) // one answer per minute is not enough to know travel times
 			time.Sleep(time.Minute)
 			start := time.Now()
 			held := a.hold(t, key, limit)
@@ -78,7 +78,7 @@ func TestSlotWithoutAnAnswerIsHeldForAWindow(t *testing.T) {
 	}
 }
 
-// The requests leave after 20 and 40 seconds.
+// The requests leave 20 and 40 seconds after the grants, which is longer than the lease.
 func TestSlotOfALivingProcessIsKept(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		held := a.hold(t, key, limit)
@@ -111,8 +111,8 @@ func TestSlotsOfADeadProcessComeBackAfterItsLease(t *testing.T) {
 	}
 }
 
-// A 429 reaches all processes. Its effect halves every minute.
-func TestEffectOfA429Fades(t *testing.T) {
+// A 429 has its effect in all processes.
+func TestEffectOfA429HalvesEveryMinute(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		for _, p := range []*process{a, b} {
 			p.link.latency.Store(int64(100 * ms))
@@ -138,7 +138,7 @@ func TestEffectOfA429Fades(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
-		answer(b, true) // a later 429 counts in full, also for the other process
+		answer(b, true) // a later 429 has its full effect again, also in the other process
 		time.Sleep(5 * time.Second)
 		answer(a, false)
 		l := a.ofKey(key)
@@ -148,8 +148,8 @@ func TestEffectOfA429Fades(t *testing.T) {
 	})
 }
 
-// The report contains a 429 with its age, and slots that were not used.
-func TestOutageIsReportedWhenRedisIsBack(t *testing.T) {
+// The report contains the age of a 429, and slots that were not used.
+func TestEventsOfAnOutageAreReportedWhenRedisIsBack(t *testing.T) {
 	for _, away := range []time.Duration{2 * retryPause, time.Minute} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 			held := a.hold(t, key, limit)
@@ -174,7 +174,7 @@ func TestOutageIsReportedWhenRedisIsBack(t *testing.T) {
 			assert.WithinDuration(t, refused, l.transit.Last429, 10*ms)
 			stored, err := m.ZMembers(l.keys[1])
 			assert.NoError(t, err)
-			assert.LessOrEqual(t, len(stored), 4, "the rest, the 429, and the two requests that have just left: %v", stored)
+			assert.LessOrEqual(t, len(stored), 4, "the members rest and refused, and the two requests that have just left: %v", stored)
 		})
 	}
 }

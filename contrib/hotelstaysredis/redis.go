@@ -1,4 +1,4 @@
-// What the three adapters share.
+// Functions that the three stores share.
 
 package hotelstaysredis
 
@@ -19,8 +19,8 @@ import (
 const defaultPrefix = "hotelstays"
 
 // within runs call, and stops waiting for it when ctx ends, because go-redis by default respects only its own
-// timeouts. The command may still be executed afterwards. A result after the deadline of ctx is ignored: the
-// process may have been frozen meanwhile, and Redis may have granted the same to another process.
+// timeouts. The command may still be executed afterwards. A result after the deadline of ctx is ignored. The
+// process may have been frozen, and Redis may have granted the same claim, lease or slot to another process.
 func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -48,7 +48,7 @@ func runScript[T any](ctx context.Context, client redis.UniversalClient, s *redi
 	return within(ctx, func(ctx context.Context) (T, error) { return read(s.Run(ctx, client, keys, args...)) })
 }
 
-// newID returns a name that no other process has.
+// newID returns a random id, which no other process has.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -66,7 +66,7 @@ func invalid(constructor string, problems ...error) error {
 
 func checkClient(client redis.UniversalClient) error {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return errors.New("the client is nil; pass one of github.com/redis/go-redis/v9")
+		return errors.New("the client is nil; pass a client of github.com/redis/go-redis/v9")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// calls call operations with requests that the service counts but refuses.
+// calls maps an operation to a call of it. The service counts the request but refuses it.
 var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) error{
 	hotelstays.OpQueryOrders: func(ctx context.Context, c *hotelstays.Client) error {
 		_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
@@ -37,8 +37,8 @@ var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) e
 // settings are the settings of one process.
 type settings struct{ Name, Redis, URL, AppKey, AppSecret string }
 
-// runCaller makes calls as fast as the shared rate limits allow, even after Redis was unavailable. It also shares its
-// token.
+// runCaller makes calls as fast as the shared rate limits allow. It continues after Redis was unavailable. The processes
+// share one token.
 func runCaller(s settings) error {
 	ctx := chaostest.UntilClosed()
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
@@ -73,7 +73,7 @@ func runCaller(s settings) error {
 	return nil
 }
 
-// arrivals lists the requests of an operation since a time, and counts them by process.
+// arrivals returns the arrival times of an operation's requests since a time, and their number by process.
 func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, since time.Time) (times []time.Time, by map[string]int) {
 	by = map[string]int{}
 	for _, r := range srv.Ledger().Requests(op) {
@@ -87,7 +87,7 @@ func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, since tim
 
 // Four processes with one token make calls as fast as they can. Redis forgets its scripts every five seconds, and is
 // replaced by a new Redis. One process is frozen for a while, and another process is killed and replaced.
-func TestServerFleetKeepsTheLimitThroughTrouble(t *testing.T) {
+func TestServerFleetKeepsTheLimitThroughFailures(t *testing.T) {
 	t.Parallel()
 	lasts := testsize.Of(t, "duration", time.Minute, 16*time.Second, 16*time.Second)
 	own := startServer(t)
@@ -129,7 +129,7 @@ func TestServerFleetKeepsTheLimitThroughTrouble(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, by := arrivals(srv, op, rested)
 			return min(by["one"], by["reborn"], by["three"], by["four"]) > 0
-		}, 30*time.Second, 50*time.Millisecond, "%s: no process is starved after the trouble", op)
+		}, 30*time.Second, 50*time.Millisecond, "%s: every process gets slots after the failures", op)
 	}
 	for _, w := range fleet {
 		assert.NoError(t, w.Close())

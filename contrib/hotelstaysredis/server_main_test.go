@@ -21,10 +21,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{}) // it logs every refused dial
-	chaostest.Main(runCaller)  // of TestServerFleetKeepsTheLimitThroughTrouble
+	redis.SetLogger(silence{}) // go-redis would log every refused dial
+	chaostest.Main(runCaller)  // of TestServerFleetKeepsTheLimitThroughFailures
 	flag.Parse()
-	_ = flag.Set("test.parallel", "16") // most of the time the tests wait
+	_ = flag.Set("test.parallel", "16") // the tests mostly wait
 	goleak.VerifyTestMain(m)
 }
 
@@ -32,14 +32,14 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// connectTo returns a client of a Redis, which ends with the test.
+// connectTo returns a client of the Redis at addr. The client is closed at the end of the test.
 func connectTo(t *testing.T, addr string) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	t.Cleanup(func() { client.Close() })
 	return client
 }
 
-// limiterAt returns a process with a limiter on a Redis.
+// limiterAt returns a process whose limiter uses the Redis at addr.
 func limiterAt(t *testing.T, addr string, opts RateLimiterOptions) *process {
 	t.Helper()
 	p := newProcess(t, connectTo(t, addr), opts)
@@ -47,20 +47,20 @@ func limiterAt(t *testing.T, addr string, opts RateLimiterOptions) *process {
 	return p
 }
 
-// settle waits until a process has reported everything.
+// settle waits until a process has nothing more to report.
 func settle(t *testing.T, p *process) {
 	t.Helper()
 	require.Eventually(t, p.idle, 10*time.Second, 5*time.Millisecond)
 }
 
-// server is a Redis that only this test uses.
+// server is a redis-server process that only one test uses.
 type server struct {
 	addr, folder string
 	args         []string
 	cmd          *exec.Cmd
 }
 
-// startServer starts a Redis with further args on a free port of loopback.
+// startServer starts a redis-server with further args on a free loopback port.
 func startServer(t *testing.T, args ...string) *server {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

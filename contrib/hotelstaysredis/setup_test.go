@@ -19,8 +19,8 @@ import (
 
 const ms = time.Millisecond
 
-// mini is a miniredis in a bubble, with its clock. Commands take no time except the latency
-// of a link.
+// mini is a miniredis that runs in a synctest bubble and uses the bubble's clock. Only the latency of a link
+// delays commands.
 type mini struct {
 	*miniredis.Miniredis
 
@@ -36,7 +36,7 @@ func newMini(t *testing.T) *mini {
 	return m
 }
 
-// tick sets the server's clock by the bubble's.
+// tick sets the server's clock to the bubble's time plus ahead.
 func (m *mini) tick() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,14 +48,14 @@ func (m *mini) tick() {
 	m.last = now
 }
 
-// link is the connection of one process to Redis.
+// link is the connection of one process to Redis. It can delay and lose commands.
 type link struct {
 	*redis.Client
-	mini     *mini                         // nil: a real Redis
-	latency  atomic.Int64                  // a time.Duration: one way, at most
+	mini     *mini                         // nil if Redis is real
+	latency  atomic.Int64                  // a time.Duration: the maximum delay of a command, and of its reply
 	losing   atomic.Int64                  // percentage of lost replies
-	down     atomic.Bool                   // no command arrives
-	frozen   atomic.Pointer[chan struct{}] // if set, commands wait for it, and are then lost
+	down     atomic.Bool                   // if true, no command arrives
+	frozen   atomic.Pointer[chan struct{}] // if set, commands wait until it is closed, and are then lost
 	before   atomic.Pointer[func(cmd redis.Cmder)]
 	commands atomic.Int64
 }
@@ -113,7 +113,7 @@ func lose(cmd redis.Cmder) error {
 	return errLost
 }
 
-// freeze makes commands wait.
+// freeze makes commands wait until thaw is called.
 func (l *link) freeze() (thaw func()) {
 	thawed := make(chan struct{})
 	l.frozen.Store(&thawed)

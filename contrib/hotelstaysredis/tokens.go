@@ -22,14 +22,14 @@ import (
 
 // TokenStoreOptions are the settings of NewTokenStore.
 type TokenStoreOptions struct {
-	// Keys encrypt the tokens: AES-256, 32 random bytes each, not hex or base64 text. The first
-	// key encrypts, and all keys decrypt. To change a key, append the new one in all processes,
-	// then move it to the front, then remove the old one.
+	// Keys encrypt the tokens with AES-256. Each key has 32 random bytes, not hex or base64 text. The first
+	// key encrypts, and all keys decrypt. To change a key, append the new key in all processes,
+	// then move it to the front, then remove the old key.
 	Keys []types.Secret
 	// Prefix begins every key in Redis; "hotelstays" if empty.
 	Prefix string
-	// FetchLease is how long the fleet waits for a process that died while it fetched;
-	// 5 s if 0, and at least 1 s. A live process renews it.
+	// FetchLease is how long the other processes wait if a process dies while it fetches a token;
+	// 5 s if 0. It must be at least 1 s. A live process renews its lease.
 	FetchLease time.Duration
 	// Logger, if set, receives a warning for each stored token that cannot be decrypted.
 	Logger *slog.Logger
@@ -40,9 +40,9 @@ const (
 	minFetchLease     = time.Second
 )
 
-// TokenStore is a hotelstays.TokenLeaser. Each token is encrypted with AES-256-GCM, and decrypts
-// only under its own key in Redis. That key is a hash, which does not show the credential. It is
-// safe for concurrent use.
+// TokenStore is a hotelstays.TokenLeaser. Each token is encrypted with AES-256-GCM. A token that is copied to
+// another Redis key cannot be decrypted. The Redis key is a hash that does not reveal the credential. A TokenStore
+// is safe for concurrent use.
 type TokenStore struct {
 	client  redis.UniversalClient
 	prefix  string
@@ -51,12 +51,12 @@ type TokenStore struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	leases map[string]string // token key -> id of the lease that this store holds
+	leases map[string]string // token key to the id of the lease that this store holds
 }
 
 var _ hotelstays.TokenLeaser = (*TokenStore)(nil)
 
-// NewTokenStore returns a store in the Redis of client. It opens no connection. Its error
+// NewTokenStore returns a store that uses the Redis of client. It opens no connection. The error
 // names every invalid option.
 func NewTokenStore(client redis.UniversalClient, opts TokenStoreOptions) (*TokenStore, error) {
 	ring, err := keyring.New(opts.Keys)
@@ -72,21 +72,21 @@ func NewTokenStore(client redis.UniversalClient, opts TokenStoreOptions) (*Token
 		log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), leases: make(map[string]string)}, nil
 }
 
-// redisKeys returns the keys of a token and of the lease to fetch it.
+// redisKeys returns the Redis keys of a token and of the lease for fetching it.
 func (s *TokenStore) redisKeys(key string) (token, lease string) {
 	hash := sha256.Sum256([]byte(key))
 	tag := s.prefix + ":{" + hex.EncodeToString(hash[:16]) + "}"
 	return tag + ":token", tag + ":fetch"
 }
 
-// run runs a script that returns 1 for yes and 0 for no.
+// run runs a script whose reply is 1 for true and 0 for false.
 func (s *TokenStore) run(ctx context.Context, script *redis.Script, keys []string, args ...any) (bool, error) {
 	return runScript(ctx, s.client, script, (*redis.Cmd).Bool, keys, args...)
 }
 
 // Load returns the token under key. Without a token it returns a zero Token. If the stored token cannot be
-// decrypted, Load logs a warning, without the token, and returns a zero Token. The next Store
-// overwrites it.
+// decrypted, Load logs a warning that does not contain the token, and returns a zero Token. The next Store
+// overwrites the stored token.
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {
 	redisKey, _ := s.redisKeys(key)
 	_, token, err := s.read(ctx, redisKey)
@@ -96,7 +96,7 @@ func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, er
 	return token, nil
 }
 
-// read returns a token as stored and decrypted.
+// read returns a token twice: as it is stored, and decrypted.
 func (s *TokenStore) read(ctx context.Context, redisKey string) (sealed []byte, token hotelstays.Token, err error) {
 	sealed, err = within(ctx, func(ctx context.Context) ([]byte, error) { return s.client.Get(ctx, redisKey).Bytes() })
 	if errors.Is(err, redis.Nil) {
@@ -142,10 +142,10 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	if t.Value.IsZero() {
 		return errors.New("the token is empty")
 	}
-	var life time.Duration // 0: for ever
+	var life time.Duration // 0: the token does not expire
 	if !t.Expiry.IsZero() {
 		if life = time.Until(t.Expiry).Truncate(time.Millisecond); life <= 0 {
-			return errors.New("the token has expired; compare the clocks of the processes")
+			return errors.New("the token has expired already; check the clocks of the processes")
 		}
 	}
 	redisKey, lease := s.redisKeys(key)
@@ -158,7 +158,7 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	s.mu.Unlock()
 	stored, err := s.run(ctx, storeToken, []string{redisKey, lease}, sealed, life.Milliseconds(), leaseID)
 	if err == nil && !stored {
-		err = errors.New("the lease ended during the fetch, so this token was not stored; is FetchLease too short?")
+		err = errors.New("the lease ended during the fetch, so this token was not stored; set a longer FetchLease if this repeats")
 	}
 	return err
 }
@@ -170,8 +170,8 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// CompareAndDelete deletes the token under key if it is the refused one, for the whole
-// fleet. A successor that another process stores meanwhile stays.
+// CompareAndDelete deletes the token under key, for the whole fleet, if it equals refused. If another process
+// has stored a new token, the new token stays.
 func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused hotelstays.Token) error {
 	redisKey, _ := s.redisKeys(key)
 	sealed, token, err := s.read(ctx, redisKey)
@@ -184,7 +184,7 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 	return nil
 }
 
-// leaseFetch accepts its own id as the holder, because go-redis sends a command again if the answer was lost.
+// leaseFetch also succeeds if its own id holds the lease already, because go-redis sends a command again if its reply was lost.
 var leaseFetch = redis.NewScript(`
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then
@@ -193,9 +193,9 @@ end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`)
 
-// TryLease makes the caller the one process that fetches the token under key. ok is false
-// if another process has the lease. The lease is renewed until release is called. It ends
-// by itself after FetchLease if the process dies or loses Redis.
+// TryLease gives the caller the lease for fetching the token under key. ok is false
+// if another caller has the lease. The store renews the lease until release is called. The lease ends
+// after FetchLease if the process dies or cannot reach Redis.
 func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
 	_, redisKey := s.redisKeys(key)
 	leaseID := newID()
@@ -214,7 +214,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	renewing.Go(func() { s.renew(ctx, redisKey, leaseID) })
 	return func() {
 		s.mu.Lock()
-		if s.leases[key] == leaseID { // otherwise the lease ended, and another caller has a new lease
+		if s.leases[key] == leaseID { // otherwise the lease has ended, and another caller of this store has a new lease
 			delete(s.leases, key)
 		}
 		s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 		renewing.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = s.run(ctx, compareAndDelete, []string{redisKey}, leaseID) // if this fails, the lease ends by itself
+		_, _ = s.run(ctx, compareAndDelete, []string{redisKey}, leaseID) // if this fails, the lease ends after FetchLease
 	}, true, nil
 }
 

@@ -72,7 +72,7 @@ func TestTokenStore(t *testing.T) {
 	}, &storetest.Options{InBubble: true})
 }
 
-// A token that is copied to a key with another prefix does not decrypt.
+// A token that is copied to a key with another prefix cannot be decrypted.
 func TestPrefixesHaveTheirOwnTokens(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("token"))
@@ -91,8 +91,8 @@ func TestPrefixesHaveTheirOwnTokens(t *testing.T) {
 	})
 }
 
-// Keys and values in Redis, and a printed store, show neither secrets nor the host.
-func TestRedisShowsNoSecret(t *testing.T) {
+// A printed store also contains neither secrets nor the host.
+func TestKeysAndValuesInRedisContainNoSecret(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("the-secret-token"))
 		release := mustLease(t, s)
@@ -110,11 +110,11 @@ func TestRedisShowsNoSecret(t *testing.T) {
 			assert.NotContains(t, fmt.Sprintf(format, idle), oldKey.Reveal())
 			assert.NotContains(t, fmt.Sprintf(format, TokenStoreOptions{Keys: []types.Secret{oldKey}}), oldKey.Reveal())
 		}
-		time.Sleep(time.Minute) // until the limiter has reported
+		time.Sleep(time.Minute) // until the limiter has nothing more to report
 	})
 }
 
-// A token that does not decrypt counts as missing, is logged, and is overwritten.
+// If a token cannot be decrypted, it counts as missing, the store logs a warning, and the next Store overwrites it.
 func TestEncryptionKeysCanBeChanged(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, l *link, _ *TokenStore) {
 		var log bytes.Buffer
@@ -173,8 +173,8 @@ func TestTokenStoreRefusesInvalidOptions(t *testing.T) {
 	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "the token has expired")
 }
 
-// A process is frozen while it fetches. Its late token never overwrites a newer token.
-func TestLateTokenNeverReplacesANewerOne(t *testing.T) {
+// A process is frozen while it fetches a token, and stores the token late.
+func TestLateTokenNeverReplacesANewerToken(t *testing.T) {
 	older, newer := types.NewSecret("older"), types.NewSecret("newer")
 	for name, c := range map[string]struct {
 		meanwhile func(t *testing.T, other *TokenStore)
@@ -211,7 +211,7 @@ func TestLateTokenNeverReplacesANewerOne(t *testing.T) {
 	}
 }
 
-// The first lease has ended before its release. Meanwhile the same store has taken another lease.
+// The first lease has ended before its release, and the same store already has another lease.
 func TestLateReleaseKeepsTheNextLease(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		away := func() {
@@ -232,12 +232,12 @@ func TestLateReleaseKeepsTheNextLease(t *testing.T) {
 	})
 }
 
-// late is a ctx whose deadline has passed but whose timer has not fired, as after a freeze of the process.
+// late is a ctx whose deadline has passed although its timer has not fired, as after a freeze of the process.
 type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Now().Add(-ms), true }
 
-// A process was frozen during TryLease. Meanwhile the granted lease may have passed to another process.
+// A process was frozen during TryLease. Its lease may have ended, and another process may have a new lease.
 func TestLateGrantOfALeaseDoesNotCount(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, _ *link, s *TokenStore) {
 		_, ok, err := s.TryLease(late{t.Context()}, tokenKey)

@@ -13,10 +13,10 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// traffic is the requests of callers, with the times when they arrived at the service.
+// traffic describes the callers of a test, and records when their requests arrived at the service.
 type traffic struct {
 	key     hotelstays.RateLimitKey
-	callers int     // of each process
+	callers int     // number of callers in each process
 	dials   float64 // share of requests that leave up to 300 ms after their grant
 	cancels float64 // share of callers who give up after at most 900 ms
 	unused  float64 // share of permits that are not used
@@ -27,14 +27,14 @@ type traffic struct {
 	arrived []time.Time
 }
 
-// road is the way to the service. If it is zero, requests arrive at once, and their answers prove it.
+// road describes the network and the service. With a zero road, requests arrive immediately, and their answers prove it.
 type road struct {
 	proofless   bool          // answers have no Server-Cost-Milliseconds
-	near, far   time.Duration // one way, at least and at most
-	quick, slow time.Duration // until the answer, at least and at most
+	near, far   time.Duration // minimum and maximum time from departure to arrival
+	quick, slow time.Duration // minimum and maximum time from arrival to the answer
 }
 
-// drive lets the callers of every process send one request after another until ctx ends.
+// drive starts the callers of every process. Each caller sends one request after another until ctx ends.
 func (tr *traffic) drive(ctx context.Context, fleet ...*process) {
 	var wg sync.WaitGroup
 	for _, p := range fleet {
@@ -49,14 +49,14 @@ func (tr *traffic) drive(ctx context.Context, fleet ...*process) {
 	wg.Wait()
 }
 
-// driveFor is drive for a time.
+// driveFor is like drive, for the time d.
 func (tr *traffic) driveFor(d time.Duration, fleet ...*process) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	tr.drive(ctx, fleet...)
 }
 
-// call gets a slot and uses it.
+// call acquires a slot, and sends a request with it or releases it.
 func (tr *traffic) call(ctx context.Context, p *process) {
 	patience := time.Hour
 	if rand.Float64() < tr.cancels {
@@ -114,7 +114,7 @@ func (tr *traffic) keptLimit(t *testing.T, span time.Duration) {
 	assert.LessOrEqual(t, busiest(tr.arrived, span), tr.key.Operation.RateLimit(), "in %s", span)
 }
 
-// longestPause returns the longest time, from start to end, in which a process was granted nothing.
+// longestPause returns the longest time between start and end in which a process was granted no slot.
 func (tr *traffic) longestPause(p *process, start, end time.Time) (longest time.Duration) {
 	for _, at := range append(slices.Clone(tr.granted[p]), end) {
 		longest = max(longest, at.Sub(start))
@@ -123,10 +123,10 @@ func (tr *traffic) longestPause(p *process, start, end time.Time) (longest time.
 	return longest
 }
 
-// span returns a random duration.
+// span returns a random duration between from and to.
 func span(from, to time.Duration) time.Duration { return from + rand.N(to-from+1) }
 
-// between counts the times of a half-open span.
+// between counts the times from from until before to.
 func between(times []time.Time, from, to time.Time) (n int) {
 	for _, at := range times {
 		if !at.Before(from) && at.Before(to) {
@@ -136,7 +136,7 @@ func between(times []time.Time, from, to time.Time) (n int) {
 	return n
 }
 
-// busiest returns the largest number of times that share one half-open span.
+// busiest returns the maximum number of times within one span. The end of a span is not part of it.
 func busiest(times []time.Time, span time.Duration) int {
 	slices.SortFunc(times, time.Time.Compare)
 	most, from := 0, 0
@@ -149,8 +149,8 @@ func busiest(times []time.Time, span time.Duration) int {
 	return most
 }
 
-// used returns the used share of a limit: one second divided by the mean time between a request and the request that
-// comes limit places later.
+// used returns the used share of a limit. It is one second divided by the mean time between a request and the request
+// limit places later.
 func used(times []time.Time, limit int) float64 {
 	var sum time.Duration
 	rounds := len(times) - limit

@@ -18,21 +18,21 @@ var turnSource string
 
 var turnScript = redis.NewScript(turnSource)
 
-// turn is the input of one call of turn.lua: what it reports, and how many slots it asks for.
+// turn is the input of one call of turn.lua: the report, and the number of slots that callers wait for.
 type turn struct {
 	report
 	number int64 // Redis ignores a turn that arrives after a turn with a higher number
 	began  time.Time
-	want   [3]int        // callers that wait, by priority
-	first  int64         // number of the first permit to be granted
+	want   [3]int        // number of waiting callers, by priority
+	first  int64         // number of the next permit
 	rest   time.Duration // how long Redis must grant nothing
 }
 
 type reply struct {
 	granted             int
 	tickets, maxTickets int
-	wait                time.Duration // until the first ticket can be served
-	refused             time.Duration // how long ago the fleet's last 429 came; negative: there was none
+	wait                time.Duration // time until the first ticket can be served
+	refused             time.Duration // age of the fleet's last 429; negative if there was none
 }
 
 // exchange calls turn.lua. A reply after Timeout is an error.
@@ -51,13 +51,13 @@ func (l *keyLimiter) exchange(t turn) (reply, error) {
 	case err != nil:
 		return reply{}, err
 	case len(n) != 5:
-		return reply{}, fmt.Errorf("unexpected answer to turn.lua: %v", n)
+		return reply{}, fmt.Errorf("unexpected reply to turn.lua: %v", n)
 	}
 	return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, time.Duration(n[4]) * time.Microsecond}, nil
 }
 
-// refusedAgo returns the age of the 429 in microseconds, or -1. An age needs no common clock. If the script runs late,
-// it assumes a later 429, which is safe.
+// refusedAgo returns the age of the 429 in microseconds, or -1 if there was none. An age needs no common clock. If the
+// script runs late, it takes the 429 for later than it was, which is safe.
 func (t *turn) refusedAgo() int64 {
 	if t.refused.IsZero() {
 		return -1

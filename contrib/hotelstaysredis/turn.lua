@@ -1,44 +1,44 @@
 -- One turn of one process at the rate limit of one operation in one environment: it reports what happened to
--- the process's permits, asks for new ones, and returns when to come again. All times are
+-- the process's permits, asks for new permits, and returns when the next turn is due. All times are
 -- this server's, in microseconds.
 --
--- memory  hash: run, the run of the server that wrote it; since, when it was created; last,
---         the time of the last turn; a field for each rate limit that has slots; and for each of its lines,
---         how many tickets of other lines were served while one of its own waited.
+-- memory  hash: run, the id of the server's run that wrote the hash; since, when the hash was created; last,
+--         the time of the last turn; a field for each rate limit that has slots; and a field for each line of a
+--         rate limit: how many tickets of other lines were served while a ticket of this line waited.
 -- slots   sorted set: permit -> when its slot is free again: a window after its request
---         arrived, as far as the process knows, or at the end of its lease. Also
---         rest -> minus the time before which nothing is granted, which is always there,
---         so that evicted slots are noticed; and refused -> minus the time of the last 429.
--- lines   three lists, one for each priority, the most urgent one first: a process's name, once for each
+--         arrived, as far as the process knows, or at the end of its lease. Two more members have
+--         negative values: rest -> minus the time before which nothing is granted, and refused -> minus
+--         the time of the last 429. rest is always present, so its absence shows that slots were evicted.
+-- lines   three lists, one for each priority, the most urgent list first: a process's name, once for each
 --         ticket. First come, first served.
 -- alive   sorted set: process in line -> when its tickets expire.
 -- turn    string: the number of the process's last turn.
 --
--- The memory is valid for one run of the server: one that restarts from its disk, or was a
--- replica, may lack the last moments. A last turn in the future means that the clock was
--- set back, and that all stored times are wrong.
+-- The memory is valid for one run of the server. A server that restarts from its disk, or was a
+-- replica, may lack the last changes. A last turn in the future means that the clock was
+-- set back, so all stored times are wrong.
 local memory, slots, alive, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local lines = {KEYS[5], KEYS[6], KEYS[7]}
 
 local me = ARGV[1]
-local name = ARGV[2]           -- of the rate limit
-local number = tonumber(ARGV[3])       -- of this turn
+local name = ARGV[2]           -- name of the rate limit
+local number = tonumber(ARGV[3])       -- number of this turn
 local limit = tonumber(ARGV[4])
 local window = tonumber(ARGV[5])       -- the service's second
 local lease = tonumber(ARGV[6])        -- how long a permit is kept without a renewal
-local want = {}                        -- callers that wait in the process, by priority
+local want = {}                        -- number of callers that wait in the process, by priority
 for callers in string.gmatch(ARGV[7], '%d+') do table.insert(want, tonumber(callers)) end
 local first = tonumber(ARGV[8])        -- number of the first permit to grant
 local pause = tonumber(ARGV[9])        -- grant nothing for this long
 local initial_rest = tonumber(ARGV[10]) -- grant nothing for this long after the memory was created
-local refused = tonumber(ARGV[11])     -- how long ago the process got an unreported 429; negative: none
-local arrived = ARGV[12]               -- permits of requests that left: number:how long ago they arrived
+local refused = tonumber(ARGV[11])     -- how long ago the process got a 429 that it has not reported; negative: there was none
+local arrived = ARGV[12]               -- permits of requests that left, as number:age of the arrival
 local unused, renewed = ARGV[13], ARGV[14] -- numbers of permits
 
-local patience = 250000      -- come again after this long: slots are freed early, processes die
-local rest_patience = 5000000 -- the same during a rest, which nothing shortens
-local longest_rest = 86400000000 -- no 429 asks for more, whoever stored it
-local grace = 250000         -- how late a process may come
+local patience = 250000      -- the next turn is due after this at the latest, because slots become free early and processes die
+local rest_patience = 5000000 -- like patience, but during a rest, which never becomes shorter
+local longest_rest = 86400000000 -- a longer pause is not accepted, even if another client stored it
+local grace = 250000         -- how much too late a process's turn may be
 local soonest = 500
 
 local clock = redis.call('TIME')
@@ -48,7 +48,7 @@ local function text(number) return string.format('%.0f', number) end
 local function permit(number) return me .. ':' .. number end
 local function taken() return redis.call('ZCOUNT', slots, '(0', '+inf') end
 
--- A turn that arrives after a later one was abandoned by its process.
+-- The process has given up a turn that arrives after its next turn.
 if number < (tonumber(redis.call('GET', turn)) or 0) then
 	return {}
 end
@@ -58,7 +58,7 @@ redis.call('SET', turn, text(number), 'PX', 60000)
 local info = redis.pcall('INFO', 'server') -- ACLs may deny it
 local this = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or 'unknown'
 local run, since, last, used = unpack(redis.call('HMGET', memory, 'run', 'since', 'last', name))
-if run ~= this or tonumber(last) > now + window then -- clocks jitter by less
+if run ~= this or tonumber(last) > now + window then -- normal jitter of a clock is less than a window
 	redis.call('DEL', memory)
 	redis.call('HSET', memory, 'run', this, 'since', text(now))
 	since, used = now, false
@@ -68,8 +68,8 @@ if not used then
 	redis.call('DEL', slots, alive, unpack(lines))
 end
 
--- The rest. The first one begins when the memory is created. If slots are gone and the
--- memory is not, they were evicted: there is another rest.
+-- The rest. A rest begins when the memory is created. If slots are missing although the
+-- memory exists, the slots were evicted, and another rest begins.
 local rest_until = redis.call('ZSCORE', slots, 'rest')
 if rest_until then
 	rest_until = -tonumber(rest_until)
@@ -79,7 +79,7 @@ end
 rest_until = math.min(math.max(rest_until, now + pause), now + longest_rest)
 redis.call('ZADD', slots, text(-rest_until), 'rest')
 
--- All processes learn of the last 429.
+-- Share the last 429 with all processes.
 local before = redis.call('ZSCORE', slots, 'refused')
 if before and (refused < 0 or now + before < refused) then
 	refused = now + before
@@ -87,7 +87,7 @@ elseif refused >= 0 then
 	redis.call('ZADD', slots, text(refused - now), 'refused')
 end
 
--- Earlier permits.
+-- The reports about earlier permits.
 for number, ago in string.gmatch(arrived, '(%d+):(-?%d+)') do
 	redis.call('ZADD', slots, text(now - ago + window), permit(number))
 end
@@ -99,20 +99,21 @@ for number in string.gmatch(renewed, '%d+') do
 end
 redis.call('ZREMRANGEBYSCORE', slots, '(0', text(now))
 
--- The line, without the processes that did not come.
+-- Remove the tickets of processes whose turn is overdue.
 redis.call('ZREM', alive, me)
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', alive, '-inf', text(now))) do
 	for _, line in ipairs(lines) do redis.call('LREM', line, 0, gone) end
 	redis.call('ZREM', alive, gone)
 end
--- All processes in line together may have about as many tickets as there are slots. So each
--- gets its share when many slots are freed at once, and the line stays short.
+-- All waiting processes together may have about as many tickets as there are slots. So each process
+-- gets its share when many slots become free at the same time, and the lines stay short.
 local max_tickets = math.ceil(limit / (redis.call('ZCARD', alive) + 1))
 
--- tickets returns how many tickets the process has in a line.
+-- tickets returns the number of tickets that this process has in a line.
 local function tickets(line) return #redis.call('LPOS', line, me, 'COUNT', 0) end
 
--- keep returns tickets that the process no longer needs, the last ones, or adds some where it may.
+-- keep removes the last tickets that the process no longer needs. If add is true, it adds tickets up to the process's
+-- share. It returns the number of tickets.
 local function keep(add)
 	local left = max_tickets
 	for lane, line in ipairs(lines) do
@@ -131,14 +132,14 @@ local function keep(add)
 	return max_tickets - left
 end
 
--- passed is how often a line was passed over while one of its tickets waited.
+-- passed counts for each line how many tickets of other lines were served while a ticket of this line waited.
 local passed = {}
 for lane = 1, 3 do
 	passed[lane] = tonumber(redis.call('HGET', memory, name .. ':' .. lane)) or 0
 end
 
--- queue returns the lanes and owners of all tickets in the order in which they are served: one line after the
--- other, but each line gets every tenth slot.
+-- queue returns the lane and the owner of each ticket, in the order of service: line after line, but each line gets
+-- at least every tenth slot.
 local function queue()
 	local order, first = {}, {}
 	for lane = 3, 1, -1 do
@@ -158,7 +159,7 @@ end
 
 keep(false)
 
--- Grants: the tickets in front, and the slots that nobody in line needs.
+-- Grants: the process's tickets that have a free slot, and then slots that no ticket needs.
 local free = limit - taken()
 local granted = 0
 if redis.call('ZSCORE', slots, permit(text(first))) then
@@ -176,7 +177,7 @@ elseif rest_until <= now and free > 0 then
 		if owner ~= me then
 			waiting = waiting + 1
 		elseif rank <= free then
-			redis.call('LREM', lines[lane], 1, me) -- the first one
+			redis.call('LREM', lines[lane], 1, me) -- removes its first ticket
 			granted = granted + 1
 			for other, line in ipairs(lines) do
 				passed[other] = other ~= lane and redis.call('LLEN', line) > 0 and passed[other] + 1 or 0
@@ -192,7 +193,7 @@ elseif rest_until <= now and free > 0 then
 	end
 end
 
--- New tickets for the callers that still wait.
+-- Add tickets for the callers that still wait.
 local served = granted
 for lane = 1, 3 do
 	local callers = math.min(served, want[lane])
@@ -200,11 +201,11 @@ for lane = 1, 3 do
 end
 local waiting = keep(true)
 
--- When the first ticket can be served.
+-- Calculate when the first ticket can be served.
 local wait = 0
 if waiting > 0 then
 	free = limit - taken()
-	local needed = 0 - free -- slots that must be freed before its own
+	local needed = 0 - free -- slots that must become free before its own slot
 	for _, ticket in ipairs(queue()) do
 		if ticket[2] == me then break end
 		needed = needed + 1

@@ -14,11 +14,11 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// freshRest is how long a fresh Redis rests.
+// freshRest is how long a fresh Redis grants nothing.
 const freshRest = retryPause + defaultTimeout + full
 
-// Several operations begin one after another on a fresh Redis.
-func TestFreshRedisRestsOnce(t *testing.T) {
+// Several operations use a fresh Redis one after another. Only the first operation waits.
+func TestFreshRedisGrantsNothingForOneRest(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 		m.FlushAll()
 		start := time.Now()
@@ -53,7 +53,7 @@ func TestLimitHoldsAfterEviction(t *testing.T) {
 	}
 }
 
-// A turn that timed out reaches Redis late: before or after the next turn of its process.
+// A turn has timed out, and reaches Redis late: before or after the next turn of its process.
 func TestLateTurnBreaksNoLimit(t *testing.T) {
 	for name, late := range map[string]time.Duration{"before the next turn": 1200 * ms, "after the next turn": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -74,15 +74,15 @@ func TestLateTurnBreaksNoLimit(t *testing.T) {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(late + retryPause)
 				assert.Zero(t, took(t, b, limit))
-				_, err = a.ofKey(key).exchange(turn{}) // its number is too low
-				assert.ErrorContains(t, err, "unexpected answer")
+				_, err = a.ofKey(key).exchange(turn{}) // fails, because the turn's number is too low
+				assert.ErrorContains(t, err, "unexpected reply")
 			})
 		})
 	}
 }
 
-// The reply with the grants was lost, and no caller waits any more. This also holds after an outage as long as a
-// lease, when a limiter has stopped asking.
+// The reply with the grants was lost, and no caller waits any longer. The outage may last longer than the lease, so that
+// the limiter makes no more attempts.
 func TestLostGrantsGoToOtherProcesses(t *testing.T) {
 	for _, away := range []time.Duration{0, defaultLease + full} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
@@ -106,7 +106,7 @@ func TestLostGrantsGoToOtherProcesses(t *testing.T) {
 	}
 }
 
-// The next turn finds grants whose reply was lost. They get a full lease, even if they are found late.
+// The reply with the grants was lost. The next turn gets the same grants again.
 func TestLostGrantsThatAreFoundLateGetAFullLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		l := a.ofKey(key)
@@ -125,9 +125,9 @@ func TestLostGrantsThatAreFoundLateGetAFullLease(t *testing.T) {
 	})
 }
 
-// A Redis that has lost its memory, or whose clock was set back, does not know what was sent. So it grants nothing for
-// a while, no matter how far the clock was ahead.
-func TestLostMemoryIsFollowedByARest(t *testing.T) {
+// Redis has lost its memory, or its clock was set back, so it does not know what was sent. How far the clock was ahead does
+// not matter.
+func TestRedisThatLostItsMemoryGrantsNothingForAWhile(t *testing.T) {
 	for name, lose := range map[string]func(m *mini){
 		"flushed":  func(m *mini) { m.FlushAll() },
 		"set back": func(m *mini) { m.ahead.Store(-int64(time.Hour)) },
@@ -137,7 +137,7 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 				a, b, dead := fleet[0], fleet[1], fleet[2]
 				held := a.hold(t, key, 1)
 				a.take(t, key, limit-1)
-				go func() { _, _ = dead.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key}) }() // waits in the queue when its process dies
+				go func() { _, _ = dead.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key}) }() // waits when its process dies
 				time.Sleep(100 * ms)
 				dead.link.down.Store(true)
 				lose(m)
@@ -150,8 +150,8 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 	}
 }
 
-// A clock that was set back by less than a window causes no rest. Redis waits until the clock has caught up.
-func TestJitterOfTheClockCausesNoRest(t *testing.T) {
+// Redis waits until its clock has reached the last stored time again.
+func TestClockSetBackByLessThanAWindowCausesNoRest(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 		a.take(t, key, 1)
 		m.ahead.Store(-int64(window / 2))
@@ -159,16 +159,16 @@ func TestJitterOfTheClockCausesNoRest(t *testing.T) {
 	})
 }
 
-// A process that is cut off from Redis sends with the slots that it holds, and reports them when Redis is back.
+// A process has lost its connection to Redis. It sends requests with the slots that it holds, and reports them later.
 func TestLimitHoldsForAProcessThatIsCutOff(t *testing.T) {
 	type cut struct {
 		name        string
 		lease       time.Duration
 		timeout     time.Duration
-		after       time.Duration // when the process is cut off
-		hanging     bool          // its turns hang until Timeout instead of failing at once
+		after       time.Duration // time at which the process is cut off
+		hanging     bool          // its turns hang until Timeout instead of failing immediately
 		lost        bool          // Redis has lost its memory
-		leave, back time.Duration // when requests leave and Redis is back, after the cut
+		leave, back time.Duration // times after the cut at which requests leave and Redis is available again
 	}
 	const second = time.Second
 	cases := []cut{

@@ -1,10 +1,10 @@
-// Package browsertest tests web pages in a real browser. Its own tests are about the page of the sandbox, the page
-// for people on call and the report of the probe. examples/bookingengine uses it for its pages.
+// Package browsertest tests web pages in a real browser. Its own tests check the page of the sandbox, the page
+// for people on call and the report of the probe. examples/bookingengine uses it to test its own pages.
 //
 //	go test -tags browser .
 //
-// It needs a Chromium on PATH or in CHROME. It is a separate module, because only it needs the driver of the
-// browser.
+// It needs a Chromium on PATH, or its path in CHROME. It is a separate module, because no other package needs the
+// browser driver.
 package browsertest
 
 import (
@@ -47,12 +47,12 @@ var Screens = []Screen{
 // Tab is a browser's tab.
 type Tab struct {
 	Ctx     context.Context
-	Explain func() string // if set, a failed wait also reports its result
+	Explain func() string // if set, the failure of a wait includes the result of Explain
 	t       *testing.T
 }
 
-// Open opens a page. The test fails if the browser's console has messages, such as violations of the
-// security policy. Refused requests are allowed.
+// Open opens a page. The test fails if the browser's console shows messages, such as violations of the
+// security policy. Messages about requests that the server refused are allowed.
 func Open(t *testing.T, address string, screen Screen) *Tab {
 	t.Helper()
 	p := &Tab{Ctx: start(t), t: t}
@@ -118,7 +118,7 @@ func (p *Tab) Resize(screen Screen) {
 	require.NoError(p.t, err)
 }
 
-// Do runs actions of the driver.
+// Do runs actions of the browser driver, and requires that they succeed.
 func (p *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	require.NoError(p.t, chromedp.Do(p.Ctx, steps...))
@@ -132,7 +132,7 @@ func Eval[T any](p *Tab, script string) T {
 	return value
 }
 
-// Text returns the text of the first element of a selector.
+// Text returns the text of the first element that matches a selector, or "".
 func (p *Tab) Text(selector string) string {
 	text, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)))
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *Tab) Text(selector string) string {
 	return strings.TrimSpace(text)
 }
 
-// WaitFor waits until the first element of a selector has the texts, in this order.
+// WaitFor waits until the first element that matches a selector contains the texts in this order.
 func (p *Tab) WaitFor(selector string, want ...string) {
 	p.t.Helper()
 	p.eventually(func() bool {
@@ -186,18 +186,18 @@ func (p *Tab) find(selector string) (x, y float64) {
 	p.eventually(func() bool {
 		at, _ = chromedp.Run(p.Ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(seek, selector)))
 		return len(at) == 2
-	}, "%s should be there", selector)
+	}, "%s should be visible", selector)
 	return at[0], at[1]
 }
 
-// Click clicks the first element of a selector.
+// Click clicks the first element that matches a selector.
 func (p *Tab) Click(selector string) {
 	p.t.Helper()
 	x, y := p.find(selector)
 	p.Do(chromedp.MouseClickXY(x, y))
 }
 
-// Focus moves the focus to the first element of a selector.
+// Focus moves the focus to the first element that matches a selector.
 func (p *Tab) Focus(selector string) {
 	p.t.Helper()
 	p.find(selector)

@@ -28,7 +28,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable/oncall"
 )
 
-// openWork is a fake journal with open bookings, cancellations and orders. Its Retry and Abandon end a booking.
+// openWork is a fake journal with open bookings, cancellations and orders. Retry and Abandon remove a booking from it.
 type openWork struct {
 	durable.Bookings[any]
 
@@ -112,7 +112,7 @@ func (w *openWork) Abandon(_ context.Context, reference string) error {
 	return w.did("abandon", reference)
 }
 
-// openOncall opens the page for people on call, under a prefix.
+// openOncall opens the page for people on call, which is served under the prefix /oncall.
 func openOncall(t *testing.T, w *openWork, screen browsertest.Screen) *browsertest.Tab {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -139,7 +139,7 @@ func tabTo(p *browsertest.Tab, t *testing.T, name string) {
 	t.Fatalf("no element %q can be reached with the Tab key", name)
 }
 
-func TestOncallIsReadableOnEachScreen(t *testing.T) {
+func TestOncallPageIsReadableOnEachScreen(t *testing.T) {
 	for _, bookings := range []int{0, 3, 5_000} {
 		t.Run(fmt.Sprint(bookings), func(t *testing.T) {
 			p := openOncall(t, newOpenWork(bookings), browsertest.Screens[0])
@@ -157,11 +157,11 @@ func TestOncallIsReadableOnEachScreen(t *testing.T) {
 	}
 }
 
-// A person searches for a booking, gives a reason and abandons the booking, without a mouse.
-func TestBookingIsAbandonedByKeyboard(t *testing.T) {
+// The test uses only the keyboard: it searches for a booking, enters a reason and abandons the booking.
+func TestBookingCanBeAbandonedWithTheKeyboard(t *testing.T) {
 	for _, bookings := range []int{3, 5_000} {
 		w := newOpenWork(bookings)
-		p := openOncall(t, w, browsertest.Screens[bookings%2]) // light, and dark
+		p := openOncall(t, w, browsertest.Screens[bookings%2]) // one with a light and one with a dark colour scheme
 		p.WaitFor("main", "trip-0001")
 		if bookings > 3 {
 			tabTo(p, t, "q")

@@ -1,6 +1,6 @@
 //go:build browser
 
-// The page in a real browser. It needs a Chromium on PATH or in CHROME.
+// The page of the sandbox in a real browser.
 
 package browsertest_test
 
@@ -64,7 +64,7 @@ func (e *engine) poll(reference string) {
 	require.NoError(e.t, err)
 }
 
-// pictured lists the pages whose pictures are in docs/pictures. SCREENSHOTS=../../../docs/pictures takes them again.
+// pictured maps checked pages to the names of their pictures in docs/pictures. SCREENSHOTS=../../../docs/pictures makes the
 var pictured = map[string]string{"lost-desktop": "sandbox", "oncall-3-desktop": "oncall", "report-desktop": "probe"}
 
 // checkScreens checks the page at both sizes and in both colour schemes.
@@ -78,7 +78,7 @@ func checkScreens(p *browsertest.Tab, name string) {
 	}
 }
 
-// The page shows the steps in their order, while they happen.
+// The page shows each step while it happens.
 func TestLostAnswerIsShownStepByStep(t *testing.T) {
 	failing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	srv := startSandbox(t, hotelstaystest.Config{
@@ -108,8 +108,8 @@ func TestLostAnswerIsShownStepByStep(t *testing.T) {
 	checkScreens(p, "lost")
 }
 
-// A booking is folded when a newer booking begins and nothing more will happen to the older one. If the reader has
-// opened it, it stays open.
+// When a newer booking begins, the page folds the older bookings to which nothing more will happen. A booking that the reader
+// has opened stays open.
 func TestSettledBookingIsFolded(t *testing.T) {
 	srv := startSandbox(t)
 	e := newEngine(t, srv)
@@ -138,7 +138,7 @@ func TestSettledBookingIsFolded(t *testing.T) {
 	p.WaitFor("#bookings", "No booking matches")
 }
 
-// A browser that opened the page with the control token may use the buttons and the stream of events.
+// The browser opens the page with the control token. Then the buttons and the stream of events must work.
 func TestButtonsWorkWithTheControlToken(t *testing.T) {
 	srv := startSandbox(t, hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Token: "secret-token"}})
 	e := newEngine(t, srv)
@@ -167,7 +167,7 @@ func TestButtonsWorkWithTheControlToken(t *testing.T) {
 
 // Every link, button and field can be reached with the Tab key, and shows that it has the focus. A button keeps the
 // focus while the page changes.
-func TestKeyboardReachesEverything(t *testing.T) {
+func TestTabKeyReachesEveryControl(t *testing.T) {
 	srv := startSandbox(t)
 	p := openPage(t, srv, browsertest.Screens[2], "")
 	p.WaitFor("#state", "live")
@@ -196,8 +196,8 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	assert.Equal(t, "Sell out", focused)
 }
 
-// The page shows texts of clients, but runs no script in them.
-func TestNoScriptRuns(t *testing.T) {
+// The page shows texts from clients. A script in such a text must not run.
+func TestPageRunsNoScriptOfClients(t *testing.T) {
 	const script = `"><script>window.ran = true</script><img src=x onerror="window.ran = true">`
 	srv := startSandbox(t)
 	e := newEngine(t, srv)

@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest"
 )
 
-// The report has held, found, broken and untried rules.
+// The report contains rules with each result: held, found, broken and untried.
 func TestReportOfTheProbeIsReadable(t *testing.T) {
 	srv := startSandbox(t)
 	page, facts := filepath.Join(t.TempDir(), "report.html"), filepath.Join(t.TempDir(), "facts.json")

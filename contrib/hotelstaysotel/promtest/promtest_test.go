@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// exported returns the labels of each metric, by the metric's name in queries.
+// exported maps the name of each exported metric, as queries use it, to the metric's labels.
 func exported(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -64,7 +64,7 @@ func exported(t *testing.T) map[string][]string {
 			names = []string{family.GetName() + "_bucket", family.GetName() + "_sum", family.GetName() + "_count"}
 		}
 		for _, name := range names {
-			labels := []string{"job", "instance"} // of Prometheus
+			labels := []string{"job", "instance"} // labels that Prometheus adds
 			if strings.HasSuffix(name, "_bucket") {
 				labels = append(labels, "le")
 			}
@@ -84,12 +84,12 @@ var (
 	word   = regexp.MustCompile(`[a-zA-Z_][a-zA-Z0-9_]*`)
 	label  = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}`) // a label in a message, as {{ $labels.code }}
 	spans  = regexp.MustCompile(`\[[^\]]*\]|\b\d+[smhd]\b`)
-	// language has the words of PromQL in the files.
+	// language lists the PromQL words that the files use.
 	language = strings.Fields("sum max rate increase by or and unless offset histogram_quantile topk vector")
 )
 
-// check fails for each word of a query that is neither a metric, nor a label of the query's metrics, nor PromQL.
-// texts are the legends and messages of the query; they may use only its labels.
+// check checks the words of a query: each must be a metric, a label of the query's metrics, or a PromQL word. texts are the
+// legends and messages of the query. They may use only labels of the query's metrics.
 func check(t *testing.T, metrics map[string][]string, query string, texts ...string) {
 	t.Helper()
 	words := word.FindAllString(spans.ReplaceAllString(quoted.ReplaceAllString(query, ""), ""), -1)
@@ -97,14 +97,14 @@ func check(t *testing.T, metrics map[string][]string, query string, texts ...str
 	for _, w := range words {
 		labels = append(labels, metrics[w]...)
 	}
-	assert.NotEmpty(t, labels, "%s has no metric that is exported", query)
+	assert.NotEmpty(t, labels, "%s uses no exported metric", query)
 	for _, text := range texts {
 		for _, found := range label.FindAllStringSubmatch(text, -1) {
 			words = append(words, found[1])
 		}
 	}
 	for _, w := range words {
-		assert.True(t, metrics[w] != nil || slices.Contains(labels, w) || slices.Contains(language, w), "%s: nothing exports %q", query, w)
+		assert.True(t, metrics[w] != nil || slices.Contains(labels, w) || slices.Contains(language, w), "%s: unknown word %q", query, w)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestAlertsQueryOnlyExportedMetrics(t *testing.T) {
 	for _, group := range rules.Groups {
 		for _, rule := range group.Rules {
 			check(t, metrics, rule.Expr, rule.Annotations["summary"], rule.Annotations["description"])
-			assert.Contains(t, string(tests), "alertname: "+rule.Alert+"\n", "promtool tests it")
+			assert.Contains(t, string(tests), "alertname: "+rule.Alert+"\n", "the promtool tests must cover every alert")
 			alerts++
 		}
 	}

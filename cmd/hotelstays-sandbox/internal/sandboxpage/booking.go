@@ -20,15 +20,15 @@ const (
 	maxReferences = 3  // a request with more references belongs to no booking
 )
 
-// booking is what happened under a customerReferenceNo.
+// booking holds everything that happened under a customerReferenceNo.
 type booking struct {
-	ID        int // in the HTML of the page
+	ID        int // identifies the booking in the HTML of the page
 	Reference string
 	Order     *order
 	Steps     []step
-	Earlier   int // hidden earlier steps
+	Earlier   int // number of earlier steps that are hidden
 	Webhooks  []webhook
-	Failing   int // undelivered webhooks
+	Failing   int // number of undelivered webhooks
 	Open      bool
 
 	requests []*hotelstaystest.Request
@@ -38,7 +38,7 @@ type booking struct {
 
 type step struct {
 	At          time.Time
-	Since       string // the booking's first step
+	Since       string // time since the booking's first step
 	Class       string
 	Title, Text string
 	Fault       hotelstaystest.FaultKind
@@ -49,7 +49,7 @@ type order struct {
 	hotelstaystest.LedgerOrder
 	ID          int
 	Class, Path string
-	States      []string // their names, indexed by status number
+	States      []string // names of the order statuses, indexed by status number
 }
 
 type webhook struct {
@@ -79,7 +79,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 		}
 		return b
 	}
-	customer := map[string]string{} // customerReferenceNo by platformReferenceNo
+	customer := map[string]string{} // platformReferenceNo to customerReferenceNo
 	for _, o := range srv.Ledger().Orders() {
 		customer[o.PlatformReferenceNo] = o.CustomerReferenceNo
 		b := at(o.CustomerReferenceNo, o.CreatedAt)
@@ -103,7 +103,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 	}
 	slices.SortStableFunc(all, func(a, b *booking) int { return b.first.Compare(a.first) })
 	for i, b := range all {
-		b.ID = len(all) - i // does not change when newer bookings begin
+		b.ID = len(all) - i // the id stays the same when newer bookings begin
 	}
 	matching := slices.DeleteFunc(slices.Clone(all), func(b *booking) bool { return !f.passes(b) })
 	shown, page = pageOf(matching, f.Bookings, maxBookings)
@@ -126,7 +126,7 @@ func (b *booking) addSteps(numbers hotelstaystest.OrderStatusNumbers, hooks []ho
 	}
 	b.addRequests()
 	for _, o := range b.orders {
-		for _, change := range o.History[min(1, len(o.History)):] { // the first change belongs to the step of Book
+		for _, change := range o.History[min(1, len(o.History)):] { // the step of Book already shows the first change
 			b.Steps = append(b.Steps, step{At: change.At, Class: "mark", Title: "The order", Text: "is " + numbers.Name(change.Status) + "."})
 		}
 	}
@@ -153,7 +153,7 @@ func (b *booking) settled() bool {
 }
 
 func (b *booking) addRequests() {
-	tries := map[string]int{} // by operation and trace
+	tries := map[string]int{} // number of attempts by operation and trace id
 	booked := false
 	for _, r := range b.requests {
 		s := step{At: r.Arrived, Title: string(r.Operation), Fault: r.Fault}
@@ -180,7 +180,7 @@ func (b *booking) addRequests() {
 
 const foundNothing = "found nothing."
 
-// did describes what a request did, and what the client knows about the result.
+// did returns a text that says what a request did, and whether the client knows the result.
 func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	lost := ""
 	if r.Cut {
@@ -188,7 +188,7 @@ func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	}
 	switch {
 	case r.Done.IsZero():
-		return "is under way."
+		return "is in progress."
 	case !r.Executed && r.Cut:
 		return "was cut off. Nothing was done."
 	case !r.Executed:
@@ -208,7 +208,7 @@ func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	return "was answered." + lost
 }
 
-// since formats the time since a booking's first step.
+// since returns a text for the time since a booking's first step.
 func since(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -261,7 +261,7 @@ func newAttempt(a hotelstaystest.WebhookAttempt) attempt {
 	return out
 }
 
-// summary describes the state of a webhook's delivery.
+// summary returns a text that describes the delivery of a webhook.
 func (w *webhook) summary() string {
 	n := len(w.Attempts)
 	switch w.State {

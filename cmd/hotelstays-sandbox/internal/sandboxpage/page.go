@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// control is the path of the page and of the control API.
+// control is the path of the page, and the beginning of the paths of the control API.
 const control = "/_sandbox/"
 
 //go:embed page.html
@@ -33,7 +33,7 @@ var page = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).Parse(pageFile))
 
-// pager is the data of the links between the pages of a list.
+// pager is the template data for the links between the pages of a list.
 type pager struct {
 	Filter filter
 	List   string
@@ -58,7 +58,7 @@ func Handler(srv *hotelstaystest.Server) http.Handler {
 	return guarded(mux)
 }
 
-// guarded sets security headers, because the page shows texts of clients, such as names of guests.
+// guarded adds security headers, because the page shows texts from clients, such as names of guests.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -38,7 +38,7 @@ func get(t *testing.T, srv *hotelstaystest.Server, path string) (*http.Response,
 	return resp, string(body)
 }
 
-// post sends a request that the sandbox refuses. The journal has it nevertheless.
+// post sends a request that the sandbox refuses. The page lists such a request too.
 func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
 	t.Helper()
 	resp, err := srv.Client().Post(srv.URL+path, "application/json", strings.NewReader(body))
@@ -48,7 +48,7 @@ func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
 
 func TestPageServesOnlyItsPaths(t *testing.T) {
 	srv := start(t)
-	for path, want := range map[string]string{ // want is the Content-Type, or the status
+	for path, want := range map[string]string{ // path to Content-Type, or to HTTP status
 		"/_sandbox/":                         "text/html; charset=utf-8",
 		"/_sandbox/page/static/page.js":      "text/javascript; charset=utf-8",
 		"/_sandbox/page/static/page.css":     "text/css; charset=utf-8",
@@ -69,7 +69,7 @@ func TestPageServesOnlyItsPaths(t *testing.T) {
 	})
 }
 
-func TestJournalHasTheNewestRequestsFirst(t *testing.T) {
+func TestJournalListsTheNewestRequestsFirst(t *testing.T) {
 	srv := start(t, hotelstaystest.Config{NoRateLimits: true, LedgerLimit: 60})
 	for i := range 70 {
 		post(t, srv, "/api/auth/ticket", fmt.Sprintf(`{"appKey":"key-%d"}`, i))

@@ -16,7 +16,7 @@ import (
 type view struct {
 	LastSeq      int64 // the last entry of the ledger that the page shows
 	Now          time.Time
-	Ahead        string // the clock's lead over real time, or ""
+	Ahead        string // how far the clock is ahead of real time, or ""
 	Filter       filter
 	States       []string
 	Bookings     []*booking
@@ -24,7 +24,7 @@ type view struct {
 	Operations   []hotelstaystest.Operation
 	FaultKinds   []hotelstaystest.FaultKind
 	Faults       []string
-	Requests     int // received since the start
+	Requests     int // number of requests since the start
 	Journal      []entry
 	JournalPages pages
 }
