@@ -1,4 +1,4 @@
-// Checks of a page that every page must pass. It returns what is wrong, as texts.
+// Checks that every page must pass. The script returns a text for each problem.
 (() => {
   const wrong = [];
   const all = (selector) => Array.from(document.querySelectorAll(selector));
@@ -14,12 +14,12 @@
   const ids = all("[id]").map((element) => element.id);
   for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) wrong.push(`id ${id} is there twice`);
 
-  // Headings: one first, none skipped.
+  // Headings: one h1 first, and no level skipped.
   const levels = all("h1, h2, h3, h4, h5, h6").map((heading) => Number(heading.tagName[1]));
   if (levels.filter((level) => level === 1).length !== 1 || levels[0] !== 1) wrong.push(`headings ${levels}: there must be one h1, and first`);
   levels.forEach((level, i) => { if (i > 0 && level > levels[i - 1] + 1) wrong.push(`headings ${levels}: one is skipped`); });
 
-  // Names, and what describes them.
+  // Names and descriptions of controls.
   for (const field of all("input:not([type=hidden]), select, textarea")) {
     if (!Array.from(field.labels).some((label) => label.textContent.trim())) wrong.push(`${name(field)} has no label`);
   }
@@ -54,7 +54,7 @@
     if (shown(element) && over > 1) wrong.push(`${name(element)} is ${over} pixels narrower than its text`);
   }
 
-  // Contrast of every text with what lies behind it.
+  // Contrast of every text with its background.
   const colour = (text) => (text.match(/[\d.]+/g) || []).map(Number);
   const luminance = (rgb) => rgb.slice(0, 3)
     .map((c) => c / 255).map((c) => (c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4))

@@ -149,7 +149,7 @@ func TestButtonsWorkWithTheControlToken(t *testing.T) {
 	p.WaitFor("#faults-list", "cut on Book")
 	require.ErrorAs(t, e.book("trip-1", "One"), new(*hotelstays.OutcomeUnknownError))
 	assert.Len(t, srv.Ledger().Orders(), 1)
-	p.WaitFor("#faults-list", "None")
+	p.WaitFor("#faults-list", "No fault is waiting")
 
 	p.Click("#bookings article form[data-path$=confirm] button")
 	p.WaitFor("#bookings h3", "confirmed")

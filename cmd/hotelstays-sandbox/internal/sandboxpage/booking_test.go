@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// engine is a client of the sandbox. It keeps the offer that it found.
+// engine is a client of the sandbox, with an offer that it has found.
 type engine struct {
 	t      *testing.T
 	client *hotelstays.Client
@@ -51,7 +51,7 @@ func story(b *booking) []string {
 	return out
 }
 
-func TestStoryHasTheStepsInOrder(t *testing.T) {
+func TestBookingShowsItsStepsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []int{503, 204}
 		receiver := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -66,7 +66,7 @@ func TestStoryHasTheStepsInOrder(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-		for range 4 { // the first request has no body, and so no reference
+		for range 4 { // the body of the first request is not read, so the request has no reference
 			_, err := e.client.Book(t.Context(), e.book)
 			require.Error(t, err)
 			time.Sleep(time.Second)
@@ -74,7 +74,7 @@ func TestStoryHasTheStepsInOrder(t *testing.T) {
 		e.poll("trip-1")
 		time.Sleep(time.Minute)
 		e.poll("trip-1")
-		e.poll("trip-1", "a", "b", "c") // has too many references to belong to a booking
+		e.poll("trip-1", "a", "b", "c") // a request with so many references belongs to no booking
 		_, err := e.client.Book(t.Context(), e.book)
 		require.NoError(t, err)
 		time.Sleep(5 * time.Minute)
@@ -101,11 +101,11 @@ func TestStoryHasTheStepsInOrder(t *testing.T) {
 			assert.True(t, strings.HasSuffix(b.Webhooks[0].Attempts[i].Text, text), "%+v", b.Webhooks[0].Attempts)
 		}
 		e.poll("trip-2")
-		assert.False(t, newView(srv, nil).Bookings[1].Open, "a settled booking beside a newer one")
+		assert.False(t, newView(srv, nil).Bookings[1].Open, "a settled booking is folded if there is a newer booking")
 	})
 }
 
-func TestWrongSignatureIsShown(t *testing.T) {
+func TestWebhookAttemptShowsTheEffectOfItsFault(t *testing.T) {
 	for kind, want := range map[hotelstaystest.FaultKind]string{
 		hotelstaystest.FaultBadSignature: ", signature wrong", hotelstaystest.FaultAlteredBody: ", signature wrong",
 		hotelstaystest.FaultDrop: "not sent",
@@ -128,7 +128,7 @@ func TestWrongSignatureIsShown(t *testing.T) {
 	}
 }
 
-func TestPageHasTheNewestBookings(t *testing.T) {
+func TestPageListsTheNewestBookingsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the client keeps its own rate limits
 		srv := start(t)
 		e := newEngine(t, srv)
@@ -148,7 +148,7 @@ func TestPageHasTheNewestBookings(t *testing.T) {
 		assert.Equal(t, "trip-c 3 1", fmt.Sprint(last.Reference, " ", last.ID, " ", last.Earlier))
 		assert.Len(t, last.Steps, maxSteps)
 
-		for query, want := range map[string]string{ // the first reference, and the number of bookings
+		for query, want := range map[string]string{ // filter to first reference and number of bookings
 			"bookings=2": "trip-b 2", "bookings=9": "trip-b 2", "reference=+TRIP-C+": "trip-c 1", "state=no+order": "trip-v 20",
 			"state=confirmed": " 0", "operation=QueryOrders": "trip-v 20", "operation=Book": " 0", "reference=trip-&bookings=2": "trip-b 2",
 		} {
@@ -166,7 +166,7 @@ func TestPageHasTheNewestBookings(t *testing.T) {
 	})
 }
 
-func TestSettledBookingExpectsNothingMore(t *testing.T) {
+func TestBookingIsSettledIfNothingIsPending(t *testing.T) {
 	sent := func(state hotelstaystest.WebhookState) []webhook {
 		return []webhook{{Webhook: hotelstaystest.Webhook{State: state}}}
 	}
@@ -174,17 +174,17 @@ func TestSettledBookingExpectsNothingMore(t *testing.T) {
 		b    booking
 		want bool
 	}{
-		"no order":           {booking{}, false},
-		"confirming":         {booking{Order: &order{}}, false},
-		"confirmed":          {booking{Order: &order{Class: "good"}}, true},
-		"webhook on its way": {booking{Order: &order{Class: "good"}, Webhooks: sent(hotelstaystest.WebhookPending)}, false},
-		"webhook given up":   {booking{Order: &order{Class: "bad"}, Webhooks: sent(hotelstaystest.WebhookGivenUp)}, true},
+		"no order":         {booking{}, false},
+		"confirming":       {booking{Order: &order{}}, false},
+		"confirmed":        {booking{Order: &order{Class: "good"}}, true},
+		"webhook pending":  {booking{Order: &order{Class: "good"}, Webhooks: sent(hotelstaystest.WebhookPending)}, false},
+		"webhook given up": {booking{Order: &order{Class: "bad"}, Webhooks: sent(hotelstaystest.WebhookGivenUp)}, true},
 	} {
 		assert.Equal(t, tc.want, tc.b.settled(), name)
 	}
 }
 
-func TestSinceHasTwoUnits(t *testing.T) {
+func TestTimeSinceTheFirstStepHasAtMostTwoUnits(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "+0.0 s", 1250 * time.Millisecond: "+1.2 s", 61 * time.Second: "+1 m 1 s", 25*time.Hour + 2*time.Minute: "+25 h 2 m",
 	} {

@@ -1,4 +1,4 @@
-// The filter of a reader, and the pages of a list.
+// The filter that a reader of the page sets, and the pages of a list.
 
 package sandboxpage
 
@@ -17,8 +17,8 @@ const noOrder = "no order"
 // filter holds the search conditions and page numbers from the URL query of the page.
 type filter struct {
 	Reference          string // part of a reference or of an order's number
-	State              string // of the order, or noOrder
-	Operation          string // Requests with another operation are hidden.
+	State              string // state of the order, or noOrder
+	Operation          string // requests with another operation are hidden
 	Bookings, Requests int    // the numbers of the pages
 }
 
@@ -65,7 +65,7 @@ func (f filter) passesRequest(r *hotelstaystest.Request) bool {
 		(f.Reference == "" || slices.ContainsFunc(r.References, f.finds))
 }
 
-// pages says which page of a list is shown.
+// pages holds the number of the shown page, the number of the last page, and the number of all elements of a list.
 type pages struct {
 	Page, Last, All int
 }

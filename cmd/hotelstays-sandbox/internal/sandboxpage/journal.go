@@ -1,4 +1,4 @@
-// The journal: the last requests, newest first.
+// The journal: the list of the last requests, the newest first.
 
 package sandboxpage
 
@@ -89,12 +89,12 @@ func outcome(r *hotelstaystest.Request) (class, text string) {
 	case r.Code != 0:
 		return "warn", fmt.Sprintf("code %d", r.Code)
 	case r.Fault != "" && r.Fault != hotelstaystest.FaultDelay && r.Fault != hotelstaystest.FaultSlowBody:
-		return "warn", fmt.Sprintf("HTTP %d, spoiled", r.Status)
+		return "warn", fmt.Sprintf("HTTP %d, changed by the fault", r.Status)
 	}
 	return "good", fmt.Sprintf("HTTP %d", r.Status)
 }
 
-// took formats the duration of a request.
+// took returns a text for the duration of a request.
 func took(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))

@@ -4,22 +4,22 @@
 const pause = 500; // milliseconds between two refreshes, at least
 const state = document.getElementById("state");
 const message = document.getElementById("message");
-let waiting = false; // for a refresh
-let again = false; // something happened since it began
+let waiting = false; // whether a refresh is planned or in progress
+let again = false; // whether an event arrived after the refresh began
 
-// The ids of what the reader has opened or closed. A keyboard clicks, too.
+// The ids of the details that the reader has opened or closed. The keyboard also causes clicks.
 const chosen = new Set();
 document.addEventListener("click", (event) => {
   const summary = event.target.closest("summary");
   if (summary) chosen.add(summary.parentElement.id);
 });
 
-// replace puts a fresh part in the place of an old one. It keeps what the reader has opened or
-// closed, and the focus.
+// replace replaces a part of the page by a new part. Details that the reader has opened or closed
+// stay as they are, and the focus stays.
 function replace(old, fresh) {
   const active = document.activeElement;
   if (old.contains(active) && active.matches("input, select")) {
-    active.addEventListener("blur", refresh, { once: true }); // nobody types into a moving form
+    active.addEventListener("blur", refresh, { once: true }); // do not replace a form while the reader types
     return;
   }
   for (const details of old.querySelectorAll("details")) {
@@ -32,7 +32,7 @@ function replace(old, fresh) {
   if (focused) old.querySelector(focused)?.focus();
 }
 
-// focusable returns a selector of a button or summary, which finds its successor.
+// focusable returns a selector that finds the same button or summary in the new part.
 function focusable(element) {
   const home = `#${CSS.escape(element.closest("[id]").id)}`;
   return element.form ? `${home} form[data-path=${CSS.escape(element.form.dataset.path)}] button` : `${home} > summary`;
@@ -89,7 +89,7 @@ function body(form) {
   return JSON.stringify(fields);
 }
 
-// tell shows what became of a button. An error stays until the next one.
+// tell shows the result of a button. An error stays until the next result.
 let hide = 0;
 function tell(text, bad) {
   clearTimeout(hide);
@@ -100,7 +100,7 @@ function tell(text, bad) {
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
-  if (!form.dataset.method) return; // the search is an address
+  if (!form.dataset.method) return; // the search form is a normal GET
   event.preventDefault();
   if (form.dataset.ask && !confirm(form.dataset.ask)) return;
   const name = form.querySelector("button").textContent;
