@@ -455,7 +455,7 @@ func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time
 	return hint
 }
 
-func TestTimeoutHeaderShrinksWithEachAttempt(t *testing.T) {
+func TestTimeoutMillisecondsShrinksWithEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
@@ -612,7 +612,7 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 	})
 }
 
-func TestEachProofOfTheManualMakesAFailedBookNotSent(t *testing.T) {
+func TestFailedBookCountsAsNotSentWithEachListedProof(t *testing.T) {
 	tracing := transportFunc(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())
 		trace.GetConn("host.example:443")
@@ -693,7 +693,7 @@ func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operati
 
 // In an outage a client uses up its quota of retries. Then it sends each call once, and the error says so. A recovery
 // still makes each poll, with one request.
-func TestRetriesEndInAnOutage(t *testing.T) {
+func TestRetriesStopInALongOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 503, Body: `{"code":9,"msg":"down"}`}
 		client := clientThrough(t, service, hotelstays.WithMaxAttempts(4), hotelstays.WithRateLimiter(noRateLimits{}))

@@ -187,7 +187,7 @@ func metadataAhead(t *testing.T, script *pageScript, parallelism int) iter.Seq2[
 }
 
 // If an answer has a total, the client fetches further pages ahead, up to WithParallelism at a time.
-func TestMetadataPagesAheadComeInOrder(t *testing.T) {
+func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 	for _, tc := range []struct {
 		total, parallelism int
 		duration           time.Duration
@@ -215,7 +215,7 @@ func TestMetadataPagesAheadComeInOrder(t *testing.T) {
 
 // An error is yielded once, after the pages before it. An error, or leaving the loop, stops all fetches before the loop
 // returns.
-func TestMetadataPagesAheadEndWithTheLoop(t *testing.T) {
+func TestFetchingAheadOfMetadataEndsWithTheLoop(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			script := &pageScript{total: 12, failsAt: 6}

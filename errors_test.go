@@ -356,7 +356,7 @@ func TestTimeoutOfTheHTTPClientIsADeadline(t *testing.T) {
 	}
 }
 
-func TestManualListsEachErrorKindOnce(t *testing.T) {
+func TestPackageDocListsEachErrorKindOnce(t *testing.T) {
 	statuses := map[string]int{}
 	for kind, row := range manualKinds(t) {
 		statuses[kind] = row.status

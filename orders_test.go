@@ -437,7 +437,7 @@ func TestCancelAndReadPassesOptionsToQueryOrders(t *testing.T) {
 }
 
 // A poll that fails temporarily is repeated. Any other failure ends the wait.
-func TestWaitOutlastsOnlyTemporaryFailures(t *testing.T) {
+func TestPollsContinueOnlyAfterTemporaryFailures(t *testing.T) {
 	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			for op, wait := range map[hotelstays.Operation]operationCall{

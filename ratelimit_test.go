@@ -322,7 +322,7 @@ func TestPauseBeyondTheDeadlineFailsImmediately(t *testing.T) {
 
 // A 429 also pauses an operation whose rate limit is undocumented, for all clients of the limiter. It pauses no other
 // operation.
-func TestPauseHoldsWithoutARateLimit(t *testing.T) {
+func TestPauseAppliesToOperationsWithoutARateLimit(t *testing.T) {
 	do := func(path string) operationCall {
 		return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 			_, err := client.Do(ctx, &hotelstays.DoRequest{Path: path, Idempotent: true}, opts...)

@@ -1040,7 +1040,7 @@ func TestDecodingEndsWithItsCtx(t *testing.T) {
 
 // Two mismatches anywhere in an answer cost hardly anything, even if an offer is left out. Two mismatches in each order
 // or hotel cost the memory of the listed paths.
-func TestMismatchesCostLittle(t *testing.T) {
+func TestMismatchesTakeLittleMemory(t *testing.T) {
 	const elements = 33
 	for _, tc := range []struct {
 		resp, element any

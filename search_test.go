@@ -91,7 +91,7 @@ func TestHotelListPagesYieldsAllPagesInOneSession(t *testing.T) {
 
 // If the service promises more and does not deliver it, the listing fails, because a list that ends early would look
 // complete. If no page has hasMore, the total decides. Without a total, an empty or a repeated page ends the listing.
-func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
+func TestIncompleteListingIsAnError(t *testing.T) {
 	a, b, c, last, none := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}, []string{"5", "6"}, make([][]string, 10)
 	metadata := func(parallelism int) func(context.Context, *hotelstays.Client, int) iter.Seq2[any, error] {
 		return func(ctx context.Context, client *hotelstays.Client, first int) iter.Seq2[any, error] {

@@ -517,7 +517,7 @@ type failingWriter struct {
 
 func (w failingWriter) Write(p []byte) (int, error) { return min(w.n, len(p)), w.err }
 
-func TestVoucherSettingsAreChecked(t *testing.T) {
+func TestInvalidVoucherArgumentsAreRefused(t *testing.T) {
 	service := serviceOf(nil, nil)
 	client := clientThrough(t, service)
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
@@ -573,7 +573,7 @@ func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *h
 		})}))
 }
 
-func TestSaveVoucherGetsANewerVersion(t *testing.T) {
+func TestSaveVoucherSavesTheNewestVersion(t *testing.T) {
 	inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 		client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
 		path := filepath.Join(t.TempDir(), "voucher.pdf")

@@ -458,7 +458,7 @@ func TestEventIsHandledAgainAfterAFailure(t *testing.T) {
 	}
 }
 
-func TestFunctionEndsWithItsLease(t *testing.T) {
+func TestCtxOfTheFunctionEndsWithTheLease(t *testing.T) {
 	for _, lease := range []time.Duration{0, 7 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Lease = lease })
@@ -594,7 +594,7 @@ func TestAnswerIsSentBeforeOnErrorReturns(t *testing.T) {
 	srv.Client().CloseIdleConnections()
 }
 
-func TestMemoryEventStoreMeetsTheSuite(t *testing.T) {
+func TestMemoryEventStorePassesTheSuite(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 		m := hotelstays.NewMemoryEvents(1000)
 		return storetest.Fleet[hotelstays.EventStore]{Open: func() hotelstays.EventStore { return m }}

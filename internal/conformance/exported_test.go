@@ -82,7 +82,7 @@ func TestJSONLeavesOutOnlyListedFields(t *testing.T) {
 
 // A request that is decoded from JSON sends the same body as the original. If it had a secret, the JSON has a mask
 // instead, and the client refuses the request.
-func TestRequestsSurviveAQueue(t *testing.T) {
+func TestRequestFromJSONSendsTheSameBody(t *testing.T) {
 	var names, known []string
 	for name := range exported(t) {
 		if kind, ok := strings.CutPrefix(name, "hotelstays."); ok && strings.HasSuffix(kind, "Request") {

@@ -57,7 +57,7 @@ func TestMapOfContributingHasEveryFolder(t *testing.T) {
 }
 
 // CONTRIBUTING.md lists the files of the root from the top down.
-func TestFilesUseOnlyFilesBelow(t *testing.T) {
+func TestFilesOfTheRootUseOnlyFilesInLowerRows(t *testing.T) {
 	place := map[string]int{}
 	for _, path := range mapped(t) {
 		place[path] = len(place)

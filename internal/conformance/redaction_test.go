@@ -62,7 +62,7 @@ func leaks(text string) bool {
 	return slices.ContainsFunc(canaryForms, func(form string) bool { return strings.Contains(text, form) })
 }
 
-func TestRedactionDetectsLeaks(t *testing.T) {
+func TestLeaksFindsEachFormOfASecret(t *testing.T) {
 	type plain struct{ Value string }
 	for _, verb := range verbs {
 		assert.True(t, leaks(fmt.Sprintf(verb, plain{canarySecret})), verb)
@@ -216,7 +216,7 @@ func tokenThen(refusal string) transportFunc {
 	}
 }
 
-func TestSecretsPrintAsTheMarker(t *testing.T) {
+func TestSecretsPrintAsRedacted(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(canarySecret), TTL: time.Hour}
 	request := hotelstays.TicketRequest{AppKey: ticket.AppKey, AppSecret: ticket.AppSecret, TTL: ticket.TTL}
 	assert.Equal(t, "{key [redacted] 1h0m0s}", fmt.Sprintf("%v", request))
