@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// randomText is any text, also with quotes, control characters and non-ASCII characters.
+// randomText returns a text that may contain quotes, control characters and non-ASCII characters.
 func randomText(r *rand.Rand, most int) string {
 	text := make([]rune, 1+r.IntN(most))
 	for i := range text {
@@ -26,7 +26,7 @@ func randomText(r *rand.Rand, most int) string {
 	return string(text)
 }
 
-// randomBody is an event with further fields and white space.
+// randomBody returns an event with more fields and white space.
 func randomBody(r *rand.Rand) []byte {
 	event := map[string]any{"customerReferenceNo": randomText(r, 40), "event": "order_paid", "eventTime": r.Int64N(1 << 50)}
 	for range r.IntN(10) {

@@ -39,10 +39,10 @@ func (b *booking) flags(flags *flag.FlagSet) {
 	flags.StringVar(&b.Journal, "journal", "hotelstays-probe.journal", "name each booking in this `file` before it is sent")
 	flags.BoolVar(&b.cleanup, "cleanup", false, "cancel the bookings that -journal names, and try no rule")
 	flags.StringVar(&b.callback, "callback", "", "receive the webhooks of bookings under this public https `URL`, which leads to -listen")
-	flags.StringVar(&b.listen, "listen", "localhost:8081", "`address` on this machine that receives what is sent to -callback")
+	flags.StringVar(&b.listen, "listen", "localhost:8081", "`address` on this machine that receives the webhooks sent to -callback")
 }
 
-// allow lets the run book. It receives webhooks until stop is called.
+// allow sets c.Booking if the flags allow bookings. It receives webhooks until stop is called.
 func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), err error) {
 	stop = func() {}
 	switch {

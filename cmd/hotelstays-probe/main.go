@@ -4,16 +4,16 @@
 //	export HOTELSTAYS_BASE_URL=https://test.example HOTELSTAYS_APP_KEY=... HOTELSTAYS_APP_SECRET=...
 //	go run github.com/hotelstays/hotelstays-go/cmd/hotelstays-probe -json report.json
 //
-// It takes credentials only from the environment. The rules of OAuth also need HOTELSTAYS_CLIENT_ID and
+// The program takes credentials only from the environment. The rules of OAuth also need HOTELSTAYS_CLIENT_ID and
 // HOTELSTAYS_CLIENT_SECRET, and the rules of webhooks need HOTELSTAYS_WEBHOOK_SECRET. -help lists the flags,
 // and -list lists the rules. The program only reads, unless -book allows it to book and cancel. If a run is
 // interrupted, it first cancels its bookings, says how long that may take, and writes its reports. A second
-// signal ends it at once; -cleanup then cancels what is left.
+// signal ends it immediately. Then -cleanup cancels the remaining bookings.
 //
 // The exit status is 0 if no rule is broken, 1 if a rule is broken, and 2 for wrong usage. It is 3 if the
 // service cannot be probed, no rule could be tried, the run was interrupted, or a booking could not be
 // cancelled. With -fail-on it is also 1 if a rule is weak or was not tried. With -diff it is 0 if nothing
-// changed, and else 1.
+// changed, and 1 otherwise.
 package main
 
 import (
@@ -47,7 +47,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, &printer{w: os.Stdout, colour: takesColour(os.Stdout, os.Getenv)}, os.Stderr))
 }
 
@@ -70,7 +70,7 @@ func (set *settings) flags() *flag.FlagSet {
 	flags.BoolVar(&set.list, "list", false, "print the rules, and send nothing")
 	flags.BoolVar(&set.version, "version", false, "print the version, and send nothing")
 	set.failOn = probe.Broken
-	const failOn = "exit with status 1 if a rule has this `verdict` or a worse one: broken, weak or untried (default broken)"
+	const failOn = "exit with status 1 if a rule has this `verdict` or a worse verdict: broken, weak or untried (default broken)"
 	flags.Func("fail-on", failOn, func(text string) error {
 		states := map[string]probe.State{"broken": probe.Broken, "weak": probe.Weak, "untried": probe.NotTried}
 		if set.failOn = states[text]; set.failOn == "" {
@@ -98,14 +98,14 @@ func (set *settings) flags() *flag.FlagSet {
 		return err
 	})
 	set.booking.flags(flags)
-	flags.Float64Var(&c.Share, "share", 0.1, "use this `part` of each rate limit, at most 1")
+	flags.Float64Var(&c.Share, "share", 0.1, "use this `part` of each rate limit, above 0 and at most 1")
 	flags.BoolVar(&c.Burst, "burst", false, "let rules exceed the rate limit of Ticket for a second")
 	flags.DurationVar(&c.Patience, "patience", 0, "let a rule wait for this `duration` for the end of a session or of a voucher's link")
 	flags.DurationVar(&set.timeout, "timeout", 0, "end the run after this `duration`; cancellations may take longer (default no limit)")
 	for name, option := range map[string]func(string) hotelstays.SharedOption{
 		"market": hotelstays.WithMarket, "user-ref": hotelstays.WithUserRef,
 	} {
-		flags.Func(name, "send this `text` with each call, in the header of this name", func(text string) error {
+		flags.Func(name, "send this `text` with each call, in the header with the flag's name", func(text string) error {
 			c.Options = append(c.Options, option(text))
 			return nil
 		})
@@ -189,7 +189,7 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 	}
 	c.Waiting = func(what string, until time.Time) {
 		if out.waiting(what, until); ctx.Err() != nil {
-			out.line(2, "The run ended early. A second ^C ends the program at once; -cleanup then cancels what is left.")
+			out.line(2, "The run ended early. A second ^C ends the program immediately; then -cleanup cancels the remaining bookings.")
 		}
 	}
 	if set.booking.cleanup {
@@ -207,7 +207,7 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 		}
 	}
 	if report != nil && ctx.Err() != nil {
-		err = fmt.Errorf("the run ended early, and its report has the results until then: %w", err)
+		err = fmt.Errorf("the run ended early; the report has the results until then: %w", err)
 	}
 	if err != nil {
 		return status(err, stderr)
@@ -241,7 +241,7 @@ func status(err error, stderr io.Writer) int {
 	return exitFailed
 }
 
-// complain writes an error in one line. The error may contain text of the service.
+// complain writes an error in one line, without control characters, because the error may contain text of the service.
 func complain(w io.Writer, err error) {
 	fmt.Fprintln(w, "hotelstays-probe:", plain(err.Error()))
 }

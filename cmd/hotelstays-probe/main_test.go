@@ -30,7 +30,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// probed runs the program against a sandbox.
+// probed runs the program against a new sandbox.
 func probed(t *testing.T, sandbox hotelstaystest.Config, colour bool, args ...string) (status int, out, complaint string) {
 	t.Helper()
 	srv := hotelstaystest.NewServer(&sandbox)
@@ -97,8 +97,8 @@ func TestOutputFitsATerminal(t *testing.T) {
 	}
 }
 
-func TestOnlyATerminalTakesColour(t *testing.T) {
-	device, err := os.Open(os.DevNull) // like a terminal, no file
+func TestOnlyATerminalGetsColours(t *testing.T) {
+	device, err := os.Open(os.DevNull) // a device, like a terminal
 	require.NoError(t, err)
 	defer device.Close()
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -121,8 +121,8 @@ func TestListSendsNothing(t *testing.T) {
 	}
 }
 
-// Programs and -diff read the report that -json writes.
-func TestReportInJSONIsReadBackUnchanged(t *testing.T) {
+// Other programs and -diff read these reports.
+func TestJSONReportIsReadBackUnchanged(t *testing.T) {
 	report := reported(t)
 	var first, second bytes.Buffer
 	require.NoError(t, writeJSON(&first, report))
@@ -177,9 +177,9 @@ func TestPageEscapesTextsOfTheService(t *testing.T) {
 		assert.True(t, strings.Contains(page, `href="#`+state+`"`) && at > last, state)
 		last = at
 	}
-	assert.Equal(t, 1, strings.Count(page, "needs -burst"), "untried rules are folded by their reason")
+	assert.Equal(t, 1, strings.Count(page, "needs -burst"), "rules that were not tried for the same reason share a chapter")
 	assert.LessOrEqual(t, out.Len(), maxPage)
-	assert.Greater(t, out.Len(), maxPage/4, "it is not shorter than it has to be")
+	assert.Greater(t, out.Len(), maxPage/4, "the page is not shorter than necessary")
 	assert.NotContains(t, page, "<script")
 	assert.NotContains(t, page, "http-equiv")
 	assert.Contains(t, page, "{\n  &#34;a&#34;: &#34;&lt;script&gt;")
@@ -215,7 +215,7 @@ func TestReportReplacesTheOlderReport(t *testing.T) {
 		testkit.AssertFile(t, report, []byte("older"))
 	}
 	failing := &output{to: reportFile{}, write: func(io.Writer, *probe.Report) error { return errors.New("disk full") }}
-	assert.ErrorContains(t, failing.finish(nil), "disk full", "before the older one is replaced")
+	assert.ErrorContains(t, failing.finish(nil), "disk full", "the error comes before the older report is replaced")
 
 	status, _, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", link)
 	assert.Equal(t, exitHeld, status, complaint)
@@ -227,7 +227,7 @@ func TestReportReplacesTheOlderReport(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// A shell may pass a pipe as the file. The program writes into it, and does not replace it by a file.
+// A shell may pass a pipe as the file. The program must write into the pipe, and not replace the pipe by a file.
 func TestReportIsWrittenToAPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -243,7 +243,7 @@ func TestReportIsWrittenToAPipe(t *testing.T) {
 	assert.True(t, json.Valid(<-got))
 }
 
-// Somebody else may have written the reports that -diff reads.
+// The reports that -diff reads may be from an untrusted source.
 func TestDiffPrintsNoControlCharacters(t *testing.T) {
 	hostile := "\x1b[2J\x1b]0;title\x07\u009b2J\u202e\r"
 	dir := t.TempDir()
@@ -333,7 +333,7 @@ func TestExitStatusSaysWhatHappened(t *testing.T) {
 	}
 }
 
-// A run that ends early writes its results so far. It says once that it ended early, not once for each rule.
+// The output says once that the run ended early, not once for each rule.
 func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
 	status, out, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "session/life", "-run", "ticket/wrong-secret",
@@ -342,7 +342,7 @@ func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
 	assert.Contains(t, out, "waiting for session/life, until ")
 	assert.NotContains(t, out, "deadline exceeded")
 	assert.NotContains(t, out, "webhook/")
-	assert.Contains(t, complaint, "the run ended early, and its report has the results until then")
+	assert.Contains(t, complaint, "the run ended early; the report has the results until then")
 	read, err := readReport(report)
 	require.NoError(t, err)
 	assert.Positive(t, read.Count(probe.Held))
@@ -360,7 +360,7 @@ func TestBookingsAreCancelledAtTheEnd(t *testing.T) {
 	assert.Equal(t, exitHeld, status, complaint)
 	assert.Contains(t, out, "order_created order_paid order_modified order_cancelled")
 	assert.Contains(t, out, "waiting for the cancellation of 1 bookings")
-	assert.Contains(t, out, "0 held, 2 found out, 0 weak, 0 broken, 0 not tried")
+	assert.Contains(t, out, "0 held, 2 found, 0 weak, 0 broken, 0 not tried")
 	text, err := os.ReadFile(journal)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"state":"cancelled"`)
@@ -371,7 +371,7 @@ func TestBookingsAreCancelledAtTheEnd(t *testing.T) {
 	assert.Regexp(t, `^cancelled probe-\w+\n$`, out)
 }
 
-func TestWrongBookingFlagsAreRefused(t *testing.T) {
+func TestWrongFlagsForBookingsAreRefused(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
 	require.NoError(t, os.WriteFile(journal, []byte("a diary\n"), 0o600))
 	for args, says := range map[string]string{

@@ -1,4 +1,4 @@
-// What the terminal shows.
+// The output on the terminal.
 
 package main
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/probe"
 )
 
-// printer writes for people, at 80 columns.
+// printer writes text that fits a terminal of 80 columns.
 type printer struct {
 	w      io.Writer
 	colour bool
@@ -28,11 +28,11 @@ func takesColour(f *os.File, env func(string) string) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == ""
 }
 
-// plain returns text in one line, without control characters: the text may come from the service, or from
-// a report of somebody else.
+// plain returns text in one line, without control characters, because the text may come from the service or from a foreign
+// report.
 func plain(text string) string { return strings.Map(printable(""), text) }
 
-// plainLines is like plain, but keeps newlines and tabs.
+// plainLines is like the function plain, but keeps newlines and tabs.
 func plainLines(text string) string { return strings.Map(printable("\n\t"), text) }
 
 func printable(control string) func(rune) rune {
@@ -101,7 +101,7 @@ func (p *printer) result(r probe.Result) {
 		}
 	}
 	if r.Curl != "" {
-		fmt.Fprintf(p.w, "\n%s\n\n", plainLines(r.Curl)) // without line breaks, because users paste it
+		fmt.Fprintf(p.w, "\n%s\n\n", plainLines(r.Curl)) // not wrapped, because users copy the command
 	}
 }
 
@@ -115,7 +115,7 @@ func (p *printer) end(r *probe.Report) {
 	for _, note := range r.Notes {
 		p.line(0, "Note: "+note)
 	}
-	p.line(0, fmt.Sprintf("%d held, %d found out, %d weak, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
+	p.line(0, fmt.Sprintf("%d held, %d found, %d weak, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
 		r.Count(probe.Weak), r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
 	fmt.Fprintf(p.w, "\nThe facts for WithServiceFacts:\n\n%s\n", plainLines(r.FactsGo()))
 }

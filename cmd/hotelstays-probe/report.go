@@ -1,4 +1,4 @@
-// Reports: their formats, their files, and the difference of two reports.
+// The formats and files of reports, and the difference between two reports.
 
 package main
 
@@ -26,7 +26,7 @@ import (
 type output struct {
 	file  string
 	write func(io.Writer, *probe.Report) error
-	to    io.WriteCloser // Close replaces the file
+	to    io.WriteCloser // its Close replaces the file
 }
 
 // reportFile is a new file that only its owner can read. Close replaces an older file with it.
@@ -148,14 +148,14 @@ var page string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"pretty": pretty, "short": short, "slug": slug}).Parse(page))
 
-// chapter has the results with one state. Untried rules have one chapter per reason.
+// chapter has the results with one state. Rules that were not tried have one chapter for each reason.
 type chapter struct {
 	State   probe.State
 	Reason  string
 	Results []probe.Result
 }
 
-// chapters returns the chapters, with the worst state first and the untried rules last.
+// chapters returns the chapters, with the worst state first and the rules that were not tried last.
 func chapters(r *probe.Report) (all []chapter) {
 	states := []probe.State{probe.Broken, probe.Weak, probe.Found, probe.Held, probe.NotTried}
 	results := slices.Clone(r.Results)
@@ -197,10 +197,10 @@ func writeHTML(w io.Writer, r *probe.Report) error {
 	}
 }
 
-// slug returns a state as the id of an HTML element.
+// slug returns the id of an HTML element for a state.
 func slug(state probe.State) string { return strings.ReplaceAll(string(state), " ", "-") }
 
-// short cuts a body to its beginning, unless the rule is broken or weak.
+// short cuts a body to most bytes, unless the rule is broken or weak.
 func short(text string, state probe.State, most int) string {
 	if state == probe.Broken || state == probe.Weak || len(text) <= most {
 		return pretty(text)
@@ -217,7 +217,7 @@ func pretty(text string) string {
 	return b.String()
 }
 
-// gone is the state of a rule that the newer report does not have.
+// gone is the state of a rule that is only in the older report.
 const gone probe.State = "gone"
 
 func readReport(name string) (*probe.Report, error) {
@@ -227,7 +227,7 @@ func readReport(name string) (*probe.Report, error) {
 		err = json.Unmarshal(text, report)
 	}
 	if err == nil && len(report.Results) == 0 {
-		err = errors.New("this file is not a report of -json")
+		err = errors.New("this file is not a report that -json has written")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

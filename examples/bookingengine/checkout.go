@@ -20,18 +20,18 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// checkout is a guest's attempt to book an offer. Until the guest has chosen the offer, it holds only the data to begin with.
+// checkout is a guest's attempt to book an offer. Before the guest chooses the offer, a checkout has only the data from the search.
 type checkout struct {
-	// Reference is the same for every Book of the checkout. However often its form is sent, the
-	// service makes one order.
+	// Reference is the same for every Book of the checkout, so the service makes one order even if the form is sent several
+	// times.
 	Reference   string
 	SearchID    string
-	SessionID   string // of the search; Book needs it, and later Cancel
+	SessionID   string // session of the search; Book and Cancel need it
 	Hotel       types.Hotel
 	Room        string
 	Occupancies []types.GuestPerRoom
-	// Offer is the offer that the guest agreed to. Changed is the offer as it is now, until the guest agrees
-	// to it. Gone means sold out.
+	// Offer is the offer that the guest agreed to. Changed is the current offer, until the guest agrees to it. Gone means that
+	// the offer is sold out.
 	Offer   types.RoomRatePkg
 	Changed *types.RoomRatePkg
 	Gone    bool
@@ -147,13 +147,13 @@ func (s *site) change(reference string, how func(*checkout)) (checkout, error) {
 	return co, nil
 }
 
-// refresh stores the offer of a checkout as it is now. A change for the worse waits for the guest's consent.
+// refresh checks the offer and stores the current offer. A change for the worse waits for the guest's consent.
 func (s *site) refresh(ctx context.Context, co checkout) (checkout, error) {
 	resp, err := s.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
 	if err != nil {
 		return co, forgotten(err)
 	}
-	now := resp.RoomRatePkg // nil if it is gone
+	now := resp.RoomRatePkg // nil if the offer is sold out
 	return s.change(co.Reference, func(co *checkout) {
 		co.Gone = now == nil
 		switch {
@@ -168,7 +168,7 @@ func (s *site) refresh(ctx context.Context, co checkout) (checkout, error) {
 	})
 }
 
-// check shows the offer as it is now.
+// check checks the offer again, and shows the current offer.
 func (s *site) check(w http.ResponseWriter, r *http.Request, co checkout) error {
 	_, err := s.refresh(r.Context(), co)
 	return redirect(w, r, err, "/checkouts/"+co.Reference)
@@ -216,8 +216,8 @@ func (s *site) book(w http.ResponseWriter, r *http.Request, co checkout) error {
 	return redirect(w, r, s.send(r.Context(), co, holder, guests), "/orders/"+co.Reference)
 }
 
-// send begins a booking, once for each checkout, and returns at once. Its row and its entry in the
-// journal are committed before Book is sent.
+// send begins a booking once for each checkout, and does not wait for the answer to Book. The order's row and the journal's
+// entry are committed before Book is sent.
 func (s *site) send(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
 	err := s.journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		err := s.journal.BeginTx(ctx, tx, &hotelstays.BookRequest{

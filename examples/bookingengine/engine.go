@@ -34,14 +34,14 @@ type engine struct {
 	webhooks *hotelstays.WebhookHandler // nil without a callback URL
 	log      *slog.Logger
 
-	// In memory, the latest ones. A real engine keeps them in a shared cache.
+	// Only the latest searches, offers and checkouts are kept, in memory. A real engine keeps them in a shared cache.
 	searches  *lru.Cache[string, search]
-	offers    *lru.Cache[string, checkout] // offers that a guest saw: prices never come from a browser
+	offers    *lru.Cache[string, checkout] // offers that a guest saw, because prices must not come from a browser
 	checkouts *lru.Cache[string, checkout] // by reference
 	changing  sync.Mutex                   // held to change a checkout
 
 	stop     context.CancelFunc // ends the journal
-	sends    context.Context    // context of this process's Books; ends later than the journal
+	sends    context.Context    // context of this process's Books, which ends later than the journal
 	endSends context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -78,13 +78,13 @@ func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error
 	e.sends, e.endSends = context.WithCancel(context.Background())
 	e.work.Go(func() {
 		if err := e.journal.Run(ctx); err != nil {
-			log.Error("open bookings stay open", "error", err)
+			log.Error("the journal has stopped: open bookings wait for the next start", "error", err)
 		}
 	})
 	return e, nil
 }
 
-// close ends the work. It waits up to ten seconds for a Book. The next start continues unfinished bookings.
+// close ends the work. It waits up to ten seconds for the answer to a Book. The next start continues unfinished bookings.
 func (e *engine) close() {
 	e.stop()
 	defer time.AfterFunc(10*time.Second, e.endSends).Stop() // an answer to Book saves ten minutes of polls

@@ -46,14 +46,14 @@ func TestOrderIsFoundAfterALostAnswer(t *testing.T) {
 	})
 }
 
-// The engine ends during a Book. The next engine on the same database finds the order.
+// The first engine ends during Book. The second engine uses the same database.
 func TestNextStartFindsTheOrder(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		inBubble(t, func(s *testSite) {
 			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
 			s.webhooksAreLost()
 			address, reference := s.toOrder()
-			time.Sleep(time.Second) // Book is under way
+			time.Sleep(time.Second) // Book is in progress
 			s.status(hotelstays.OpQueryOrders, 503, -1)
 			s.restart(killed, time.Minute)
 			if killed { // the killed Book may still be running
@@ -76,9 +76,8 @@ func TestNextStartFindsTheOrder(t *testing.T) {
 	}
 }
 
-// The request is lost. After ten minutes it is certain that no order exists, and the guest may book
-// again under the same reference.
-func TestLostRequestCanBeBookedAgain(t *testing.T) {
+// Ten minutes after the lost request it is certain that no order exists. The guest books again under the same reference.
+func TestGuestBooksAgainAfterALostRequest(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.cut(hotelstays.OpBook, false)
 		address, reference := s.toOrder()
@@ -99,8 +98,7 @@ func TestLostRequestCanBeBookedAgain(t *testing.T) {
 	})
 }
 
-// Under the reference exists an order for other dates. The page asks the guest to wait, and does not let
-// the guest cancel that order.
+// The reference has an order for other dates. The page asks the guest to wait, and offers no cancellation.
 func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
@@ -118,7 +116,7 @@ func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 	})
 }
 
-// The order has other terms and another price than the offer. The page shows them, and the guest may cancel.
+// The page shows the other terms and the other price of the order, and lets the guest cancel.
 func TestPageShowsHowTheOrderDiffersFromItsOffer(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
@@ -160,7 +158,7 @@ func TestRefusedBookingIsExplained(t *testing.T) {
 	}
 }
 
-func TestCancellingShowsWhatItCosts(t *testing.T) {
+func TestGuestCancelsOnlyForTheFeeOnThePage(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.post(s.toCheckout(5)+"/book", guests())
 		time.Sleep(10 * time.Minute)
@@ -176,7 +174,7 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 				}
 			})
 		}))
-		s.restart(false, 3*24*time.Hour) // the free days end while the page is open
+		s.restart(false, 3*24*time.Hour) // free cancellation ends while the page is open
 		w := s.send(http.MethodPost, address+"/cancel", free)
 		assert.Equal(s.t, http.StatusConflict, w.Code)
 		assert.Contains(s.t, w.Body.String(), "has changed while you were reading")

@@ -1,4 +1,4 @@
-// Helpers: a site with a sandbox, and its guest.
+// A site with a sandbox, and requests of a guest.
 
 package main
 
@@ -62,10 +62,10 @@ func startSite(t *testing.T, config hotelstaystest.Config) *testSite {
 	return s
 }
 
-// looks is the pause between two searches of the journal for work.
+// looks is how often the journal looks for work.
 const looks = 5 * time.Second
 
-// inBubble runs a test on a site without sockets, whose clock is virtual.
+// inBubble runs a test on a site with a virtual clock and without sockets.
 func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Config) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func (s *testSite) webhooksAreLost() {
 	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
 }
 
-// status answers an operation with a status, once or until ClearFaults.
+// status lets the sandbox answer an operation with an HTTP status, once or until ClearFaults.
 func (s *testSite) status(op types.Operation, status, times int) {
 	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultStatus, Status: status, Times: times})
 }
@@ -134,7 +134,7 @@ func (s *testSite) cut(op types.Operation, commit bool) {
 	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultCut, Commit: commit})
 }
 
-// stored returns the stored order of an address.
+// stored returns the stored order whose page has an address.
 func (s *testSite) stored(address string) order {
 	s.t.Helper()
 	o, err := s.engine.load(s.t.Context(), strings.TrimPrefix(address, "/orders/"))
@@ -232,7 +232,7 @@ func (s *testSite) toCheckout(days int) string {
 	return s.post(offer, nil)
 }
 
-// checkoutAt returns the checkout of an address, or the initial checkout of an offer's address.
+// checkoutAt returns the checkout whose page has an address. It also accepts the address of an offer.
 func (s *testSite) checkoutAt(address string) checkout {
 	s.t.Helper()
 	co, known := s.checkouts.Get(path.Base(address))
@@ -260,7 +260,7 @@ func (s *testSite) toOrder() (address, reference string) {
 	return address, strings.TrimPrefix(address, "/orders/")
 }
 
-// bookElsewhere books an offer under the reference of another checkout, as an earlier program may have.
+// bookElsewhere books an offer under the reference of another checkout, as another program might do.
 func (s *testSite) bookElsewhere(checkout string, co checkout) {
 	s.t.Helper()
 	sent := form{Values: guests()}

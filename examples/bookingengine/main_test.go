@@ -28,8 +28,8 @@ func withService(t *testing.T, base, key, secret string) {
 	}
 }
 
-// The program starts on the sandbox, serves, ends with ctx, and leaves nothing behind.
-func TestRun(t *testing.T) {
+// The program starts a sandbox, serves pages, ends with ctx, and leaves no file and no goroutine behind.
+func TestProgramStartsServesAndEnds(t *testing.T) {
 	withService(t, "", "", "")
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
@@ -74,7 +74,7 @@ func TestIncompleteSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// The keys do not depend on the credential, which may change.
+// The keys must not depend on the credential, because the credential may change.
 func TestJournalKeysComeOnlyFromTheEnvironment(t *testing.T) {
 	old, new := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
 	withService(t, "https://host.example", "key", "rotated secret")

@@ -50,7 +50,7 @@ var (
 	busy     = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
 )
 
-// messages has a message per kind of the SDK's errors. All other kinds have the message internal.
+// messages has a message for a kind of the SDK's errors. All other kinds have the message internal.
 var messages = map[hotelstays.ErrorKind]message{
 	"": {Title: "Your booking did not reach the hotel", // Book was never executed
 		Text: "Please check the offer once more, then book again."},
@@ -116,7 +116,7 @@ func selling(rate types.Rate) types.Money {
 	return rate.NetRate
 }
 
-// price formats an amount with all its exact digits, never a float, such as "EUR 1,044.30".
+// price formats an amount with all its digits, such as "EUR 1,044.30". It does not use floats.
 func price(m types.Money) string {
 	amount, err := m.Decimal()
 	if err != nil {

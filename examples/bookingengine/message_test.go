@@ -32,7 +32,7 @@ func TestPricesKeepEveryDigit(t *testing.T) {
 	assert.Equal(t, "price on request", fee(types.Money{}), "an absent amount is not free")
 }
 
-func TestBindingSellingPriceIsShown(t *testing.T) {
+func TestPageShowsTheBindingSellingPrice(t *testing.T) {
 	net, gross := types.Money{Currency: "EUR", Amount: "100"}, types.Money{Currency: "EUR", Amount: "118"}
 	assert.Equal(t, net, selling(types.Rate{NetRate: net}))
 	assert.Equal(t, net, selling(types.Rate{NetRate: net, GrossRate: &gross}))
@@ -68,7 +68,7 @@ func panel(t *testing.T, o order) string {
 }
 
 // Without ServiceFacts the meaning of most status numbers is unknown.
-func TestPageShowsOnlyTheKnownStatus(t *testing.T) {
+func TestPageInterpretsOnlyKnownStatuses(t *testing.T) {
 	none, states := hotelstays.StatusMeanings{}, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
 	for _, test := range []struct {
 		order  types.Order
@@ -110,8 +110,8 @@ func TestNonRefundableOfferShowsNoFreeCancellation(t *testing.T) {
 	assert.NotContains(t, no, "until")
 }
 
-// After a cancellation has ended, the page shows its result and stops waiting.
-func TestEndOfACancellationIsShown(t *testing.T) {
+// The page also stops waiting for the result.
+func TestPageShowsTheResultOfACancellation(t *testing.T) {
 	for ending, want := range map[durable.CancelEnding]*message{
 		durable.CancelDone: nil, durable.CancelStanding: &notCancelled, durable.CancelUnknown: &cancelUnknown, durable.CancelRefused: &dearer,
 	} {

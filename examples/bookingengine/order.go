@@ -23,15 +23,15 @@ import (
 type orderState string
 
 const (
-	placing    orderState = "placing"    // the outcome is unknown
+	placing    orderState = "placing"    // the outcome of Book is unknown
 	booked     orderState = "booked"     // an order exists
 	notBooked  orderState = "not-booked" // no order exists
-	cancelling orderState = "cancelling" // the order may or may not be cancelled
+	cancelling orderState = "cancelling" // nobody knows yet whether the order is cancelled
 	cancelled  orderState = "cancelled"
 	unclear    orderState = "unclear" // a person must look; the guest can do nothing
 )
 
-// order is a guest's booking. It exists from just before Book.
+// order is a guest's booking. It is stored before Book is sent.
 type order struct {
 	// Checkout holds the offer that the guest agreed to. Its reference identifies the order.
 	Checkout checkout
@@ -39,7 +39,7 @@ type order struct {
 	Since    time.Time // start of placing or cancelling
 	Problem  *message  // why nothing was booked or cancelled, or what is unclear
 	Price    types.Money
-	Booked   *types.Order          // as last read; nil without an order, or if another booking's order has the reference
+	Booked   *types.Order          // as last read; nil if no order exists, or if it belongs to another booking
 	Status   hotelstays.OrderState // status of Booked
 	Changed  bool                  // the order differs from the offer that the guest agreed to
 	Fee      *types.Money          // cancellation fee
@@ -70,9 +70,9 @@ func (o *order) read(seen *types.Order, states hotelstays.StatusMeanings) {
 func (o *order) cancelled(c *durable.Cancellation) {
 	o.Fee = c.ServiceFee
 	switch {
-	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may have cancelled before the guest did
+	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may cancel before the guest
 		o.State = cancelled
-	case c.Ending == durable.CancelUnknown: // the journal begins no second cancellation
+	case c.Ending == durable.CancelUnknown: // the journal accepts no second cancellation
 		o.State, o.Problem = unclear, &cancelUnknown
 	case c.Ending == durable.CancelStanding:
 		o.State, o.Problem = booked, &notCancelled
@@ -81,7 +81,7 @@ func (o *order) cancelled(c *durable.Cancellation) {
 	}
 }
 
-// patient is the typical time until an answer. After it the page says that the answer is late, also after a restart.
+// patient is the typical time until an answer. After this time the page says that the answer is late, even after a restart.
 const patient = 10 * time.Second
 
 // Stage returns the name that the template uses for the state of the order.
@@ -112,7 +112,7 @@ func (s *site) order(w http.ResponseWriter, _ *http.Request, o order) error {
 	return s.render(w, http.StatusOK, "order", o)
 }
 
-// streamPause is the time after which a stream looks for a change that another process has made.
+// streamPause is how often a stream looks for changes made by other processes.
 const streamPause = 3 * time.Second
 
 // orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and after each
@@ -165,8 +165,8 @@ func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
 	return nil
 }
 
-// cancel shows the cancellation fee. A POST begins the cancellation with the fee that the guest has seen
-// as the maximum, because a deadline may have passed since. The journal sends Cancel unless the fee is higher.
+// cancel shows the cancellation fee. A POST begins the cancellation, with the fee that the guest has seen as the maximum. If a
+// deadline has passed since then and the fee is higher, the journal does not send Cancel.
 func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 	reference := o.Checkout.Reference
 	if o.State != booked {
@@ -187,13 +187,13 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 	err := s.journal.InTx(r.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		err := s.journal.CancelTx(ctx, tx, durable.CancelOrder{
 			CustomerReferenceNo: reference, SessionID: o.Checkout.SessionID, MaxFee: most,
-			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // some orders require one
+			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // some orders require a reason
 		}, hotelstays.WithTraceID(pageIDOf(ctx)))
 		if err != nil {
 			return err
 		}
 		return change(ctx, tx, reference, func(o *order) {
-			if o.State == booked { // the hotel has not cancelled meanwhile
+			if o.State == booked { // unless the hotel has cancelled in the meantime
 				o.State, o.Since, o.Problem = cancelling, time.Now(), nil
 			}
 		})

@@ -37,7 +37,7 @@ type form struct {
 	Errors []formError
 }
 
-// formError is a problem of a field. Place is where the field stands, for the list at the top of the page.
+// formError is a problem of a field. Place names the part of the form, for the list of problems at the top of the page.
 type formError struct{ Field, Place, Text string }
 
 // Error returns the error of a field, or nil.
@@ -56,17 +56,17 @@ func (f *form) check(right bool, field, problem string, args ...any) {
 	}
 }
 
-// text returns a field without the space around it.
+// text returns the value of a field without spaces around it.
 func (f *form) text(field string) string { return strings.TrimSpace(f.Get(field)) }
 
-// required returns a field that must have a text.
+// required returns the value of a field that must not be empty.
 func (f *form) required(field, problem string, args ...any) string {
 	value := f.text(field)
 	f.check(value != "" && utf8.RuneCountInString(value) <= maxTextInput, field, problem, args...)
 	return value
 }
 
-// checkCity adds a problem with the nearest names if the city is not among the known ones.
+// checkCity adds a problem that suggests the nearest known names, unless the city is known.
 func (f *form) checkCity(field string, cities []string) {
 	name := f.text(field)
 	if f.Error(field) != nil || len(cities) == 0 || slices.ContainsFunc(cities, func(city string) bool { return strings.EqualFold(city, name) }) {
@@ -78,7 +78,7 @@ func (f *form) checkCity(field string, cities []string) {
 	f.Errors = slices.Insert(f.Errors, 0, problem) // the city is the first field
 }
 
-// distance returns how many letters have to be changed, added or left out to make one name of another.
+// distance returns how many letters must be changed, added or removed to turn one name into another.
 func distance(a, b string) int {
 	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	row := make([]int, len(to)+1)
@@ -153,10 +153,10 @@ func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 // search is a search of a guest.
 type search struct {
 	ID      string
-	Request hotelstays.HotelListRequest // with the session that the offers belong to
+	Request hotelstays.HotelListRequest // with the session of its offers
 	Hotels  []types.Hotel               // hotels that have arrived
 	Basic   types.SearchBasic           // complete when all hotels have arrived
-	Err     error                       // the reason if hotels are missing
+	Err     error                       // the error, if the list of hotels was interrupted
 }
 
 // hotels searches, and shows the hotels while they arrive. Its address contains the whole search,
@@ -172,7 +172,7 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	found := &search{ID: uuid.NewString(), Request: req}
 	store := func() {
 		resp, _ := stream.Response()
-		found.Basic, found.Request.SessionID = resp.Basic, resp.Basic.SessionID // a header may name it before the answer ends
+		found.Basic, found.Request.SessionID = resp.Basic, resp.Basic.SessionID // a header may name the session before the answer ends
 		s.searches.Add(found.ID, *found)
 	}
 	var page bytes.Buffer
@@ -182,7 +182,7 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 				return
 			}
 			found.Hotels = append(found.Hotels, *hotel)
-			store() // before the guest can choose it
+			store() // before the browser gets the hotel, so that the guest can choose it
 			if !yield(hotel) {
 				return
 			}
@@ -204,7 +204,7 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// room is a type of room with its offers, each as the checkout that begins when a guest chooses it.
+// room is a type of room with its offers. Each offer is a checkout, which begins when a guest chooses it.
 type room struct {
 	Name   string
 	Offers []checkout

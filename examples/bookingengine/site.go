@@ -26,7 +26,7 @@ type site struct {
 	*http.ServeMux
 	*engine
 	pages *template.Template
-	open  context.Context // its end ends live pages
+	open  context.Context // live pages end with it
 }
 
 // newSite returns a site whose live pages end with ctx.
@@ -61,8 +61,8 @@ func newSite(ctx context.Context, e *engine) *site {
 	return s
 }
 
-// guarded sets security headers. It serves pages only under loopback names, because the site has no login:
-// neither the public host name of the webhooks nor a foreign host name that resolves to this machine opens a page.
+// guarded sets security headers. The site has no login, so pages are served only under loopback names. The public host name
+// of the webhooks opens no page. Nor does a foreign host name that resolves to this machine.
 func (s *site) guarded(pages http.Handler) http.Handler {
 	elsewhere := s.refuse(errElsewhere)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,7 +80,7 @@ func (s *site) guarded(pages http.Handler) http.Handler {
 	})
 }
 
-// handler answers a request, or returns an error without having written anything.
+// handler answers a request. If it returns an error, it has written nothing.
 type handler func(http.ResponseWriter, *http.Request) error
 
 // refuse answers each request with a message.
@@ -98,8 +98,8 @@ func (s *site) page(h handler) http.Handler {
 	})
 }
 
-// stream serves a handler without a time limit. Its error goes to the log, and the guest gets a
-// message with the id of the page in the log.
+// stream serves a handler without a time limit. If the handler fails, the log has the error and the id of the page, and the
+// guest gets a message with this id.
 func (s *site) stream(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := uuid.NewString()
@@ -145,7 +145,7 @@ func parsePages(svc *service) *template.Template {
 	return template.Must(template.New("").Funcs(templateFuncs).Funcs(service).ParseFS(files, "templates/*.html"))
 }
 
-// redirect redirects with a GET, so that a reload sends no form again, or returns err.
+// redirect returns err if it is not nil. Otherwise it redirects with a GET, so that a reload does not send a form again.
 func redirect(w http.ResponseWriter, r *http.Request, err error, address string) error {
 	if err == nil {
 		http.Redirect(w, r, address, http.StatusSeeOther)

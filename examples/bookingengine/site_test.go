@@ -23,7 +23,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestSearchFormSaysWhatIsWrong(t *testing.T) {
+func TestSearchFormNamesWrongFields(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		for _, test := range []struct{ field, value, told string }{
 			{"destination", " ", "Enter the name of a city."},
@@ -83,7 +83,7 @@ func TestHotelIDMayContainAnyCharacter(t *testing.T) {
 	})
 }
 
-func TestBookingIsMadeOnce(t *testing.T) {
+func TestRepeatedFormBooksOnce(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
 		const clicks = 8
@@ -107,7 +107,7 @@ func TestBookingIsMadeOnce(t *testing.T) {
 	})
 }
 
-func TestGuestFormSaysWhatIsWrong(t *testing.T) {
+func TestGuestFormNamesWrongFields(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
 		form := guests()
@@ -127,11 +127,11 @@ func TestGuestFormSaysWhatIsWrong(t *testing.T) {
 		assert.NotContains(t, page, "P1234567", "but no passport number")
 		assert.NotContains(t, page, "99999")
 		assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
-		s.shows(address+"/book", `value="guest2"`) // the form is now at the address that it was sent to
+		s.shows(address+"/book", `value="guest2"`) // the page with the errors has the address to which the form was sent
 	})
 }
 
-func TestMovedPriceNeedsConsent(t *testing.T) {
+func TestChangedPriceNeedsConsent(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		_, offer := s.rooms(60)
 		rate := s.checkoutAt(offer).Offer.RatePkgID
@@ -155,7 +155,7 @@ func TestMovedPriceNeedsConsent(t *testing.T) {
 		form := guests()
 		form.Set("version", "3")
 		assert.Contains(t, s.post(address+"/book", form), "/orders/")
-		s.shows(s.post(offer, nil), "The offer has changed") // to choose the offer again is no consent
+		s.shows(s.post(offer, nil), "The offer has changed") // choosing the offer again does not count as consent
 	})
 }
 
@@ -186,7 +186,7 @@ func TestSoldOutRoomCannotBeBooked(t *testing.T) {
 	})
 }
 
-// A guest never sees an error text; the log has it under the id that the guest sees.
+// The log has the error text, with the id that the guest sees.
 func TestGuestSeesNoErrorText(t *testing.T) {
 	const busy, ours = "We could not reach the hotels", "Something went wrong on our side"
 	for _, test := range []struct {
@@ -220,7 +220,7 @@ func TestGuestSeesNoErrorText(t *testing.T) {
 	}
 }
 
-// The id of a page is in the log, and in all requests that the page causes, also later requests.
+// The id of a page is in the log, and in all requests that the page causes, even in later requests.
 func TestCallsHaveTheIDOfTheirPage(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.toOrder()
@@ -245,7 +245,7 @@ func (w *arrivals) FlushError() error {
 
 func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.get(s.searchAddress(60)) // so that the token is there
+		s.get(s.searchAddress(60)) // fetches the token
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
 		w, start := &arrivals{ResponseRecorder: httptest.NewRecorder()}, time.Now()
 		s.ServeHTTP(w, request(http.MethodGet, s.searchAddress(60), nil))
@@ -262,7 +262,7 @@ func TestInterruptedSearchKeepsItsHotels(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultCutMidResponse})
 		page := s.get(s.searchAddress(60))
-		assert.Contains(t, page, "The list broke off.")
+		assert.Contains(t, page, "The list was interrupted.")
 		assert.Contains(t, s.log.String(), "the search is not complete")
 		require.NotEmpty(t, links(page))
 		require.Less(t, len(links(page)), 12)
@@ -272,9 +272,8 @@ func TestInterruptedSearchKeepsItsHotels(t *testing.T) {
 	})
 }
 
-// If the service has forgotten a session or an offer, the guest can correct nothing, and needs
-// a new search.
-func TestForgottenSessionNeedsANewSearch(t *testing.T) {
+// If the service no longer knows the session or the offer, the page asks the guest to search again.
+func TestExpiredSessionNeedsANewSearch(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		hotel, offer := s.rooms(60)
 		checkout := s.post(offer, nil)
@@ -291,8 +290,8 @@ func TestForgottenSessionNeedsANewSearch(t *testing.T) {
 	})
 }
 
-// Such requests come from forms of other sites, to unknown addresses, or from pages that are no longer stored.
-func TestForeignRequestsAreRefused(t *testing.T) {
+// Such requests come from forms of other sites, or from expired pages, or go to unknown addresses.
+func TestInvalidRequestsAreRefused(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
 		r := request(http.MethodPost, address+"/book", guests())
@@ -323,7 +322,7 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 }
 
 // The site has no login, so neither a foreign host name nor the host name of the webhooks opens it.
-func TestOnlyNamesOfThisMachineOpenTheSite(t *testing.T) {
+func TestOnlyLoopbackNamesOpenTheSite(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		for host, status := range map[string]int{
 			"127.0.0.1:8090": http.StatusOK, "[::1]:8090": http.StatusOK, "localhost:8090": http.StatusOK, "LOCALHOST": http.StatusOK,
@@ -343,8 +342,8 @@ func TestOnlyNamesOfThisMachineOpenTheSite(t *testing.T) {
 	})
 }
 
-// No secret and no passport number is in a page, in the log or in a file.
-func TestNothingPrivateIsShown(t *testing.T) {
+// These values are in no page, not in the log, and in no file.
+func TestSecretsAndPassportNumbersAreNotShown(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
 		form := guests()
@@ -372,7 +371,7 @@ func TestNothingPrivateIsShown(t *testing.T) {
 	}, hotelstaystest.Config{RequiredGuestFields: []string{"passportNumber"}})
 }
 
-// An order's stream sends the current state, and each change once and at once.
+// The stream of an order sends the current state first. Then it sends each change once, without delay.
 func TestStreamSendsEachChangeOnce(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address, reference := s.toOrder()
@@ -399,8 +398,8 @@ func TestStreamSendsEachChangeOnce(t *testing.T) {
 	})
 }
 
-// The site ends at the end of the test. The test fails if that takes long.
-func TestOpenStreamsDoNotKeepTheSiteFromEnding(t *testing.T) {
+// The site ends at the end of the test, which fails if this takes long.
+func TestSiteEndsAlthoughStreamsAreOpen(t *testing.T) {
 	var stream io.Closer
 	t.Cleanup(func() { stream.Close() }) // runs after the site has ended
 	s := startSite(t, hotelstaystest.Config{})
@@ -413,7 +412,7 @@ func TestOpenStreamsDoNotKeepTheSiteFromEnding(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestVoucherIsVerified(t *testing.T) {
+func TestOnlyAVerifiedVoucherIsServed(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
 		address, _ := s.toOrder()

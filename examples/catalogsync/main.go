@@ -6,15 +6,14 @@
 // It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and
 // HOTELSTAYS_APP_SECRET it runs against that service.
 //
-// It reads many cities at a time, within the rate limits. Until all hotels are there, FILE.part has a
-// line for each complete city, with its hotels. If FILE.part exists, a run drops an incomplete last line,
-// and reads only the missing cities. So the program may be killed at any point. FILE is always complete,
-// and the next run replaces it. Two runs cannot write the same file: the second run is refused.
+// It reads many cities at the same time, within the rate limits. FILE.part has a line for each complete city,
+// with its hotels. If FILE.part exists, a run drops an incomplete last line, and reads only the missing cities. So the
+// program may be killed at any point. FILE is always complete, and the next run replaces it. Two runs cannot write the
+// same file: the second run is refused.
 //
-// A hotel that several cities list is written once. It is recognised by its platformHotelId,
-// because its hotelId belongs to a supplier and may change. Key a database on platformHotelId,
-// too. A hotel that is not matched to the master catalogue has none, and is written for each
-// city that lists it.
+// A hotel that several cities list is written once. The program recognises it by its platformHotelId, because its
+// hotelId belongs to a supplier and may change. Use platformHotelId as the key in a database, too. Some hotels have no
+// platformHotelId, because they are not matched to the master catalogue. They are written for each city that lists them.
 package main
 
 import (
@@ -40,8 +39,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// atOnce limits the cities that are read at once, and the concurrent calls of the walk. The client
-// keeps the rate limits.
+// atOnce is the maximum number of cities that are read at the same time, and of concurrent calls of the walk. The client keeps
+// the rate limits.
 const atOnce = 32
 
 func main() {
@@ -130,7 +129,7 @@ func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, cit
 	return c.add(city, hotels)
 }
 
-// catalogue is the unfinished file.
+// catalogue is the file FILE.part, the part, until it is complete.
 type catalogue struct {
 	file, service string
 	lock          *flock.Flock // a lock on the part; the system releases it when the process ends
@@ -138,7 +137,7 @@ type catalogue struct {
 	done          map[string]bool // cities that earlier runs have read
 
 	mu               sync.Mutex
-	size             int64 // of the complete lines, in bytes
+	size             int64 // bytes of the complete lines
 	hotels, expected int
 	shown            time.Time
 }
@@ -188,7 +187,7 @@ func (c *catalogue) open() error {
 	return c.part.Truncate(c.size)
 }
 
-// lockIsThere reports whether the locked file still has its name. A run removes the file when it ends.
+// lockIsThere reports whether the locked file still has its name. Another run may have removed the file when it ended.
 func (c *catalogue) lockIsThere() (bool, error) {
 	locked, err := c.lock.Stat()
 	if err != nil {
@@ -212,7 +211,7 @@ func (c *catalogue) entries() iter.Seq2[entry, error] {
 			case errors.Is(err, io.EOF), err == nil && json.Unmarshal(line, &e) != nil: // incomplete or damaged
 				return
 			case err == nil && e.Service != c.service:
-				err = fmt.Errorf("it belongs to another service, %s: remove it, or set another file with -o", e.Service)
+				err = fmt.Errorf("the file belongs to another service, %s: remove it, or set another file with -o", e.Service)
 			}
 			if !yield(e, err) || err != nil {
 				return
@@ -253,7 +252,7 @@ func (c *catalogue) finish() error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(whole.Name()) // if it was not renamed
+	defer os.Remove(whole.Name()) // has no effect after the rename
 	out, seen, written := bufio.NewWriter(whole), map[string]bool{}, 0
 	lines := json.NewEncoder(out)
 	for e, err := range c.entries() {

@@ -42,8 +42,7 @@ func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.C
 	return child, said
 }
 
-// The program is killed twice, and its file ends with an incomplete line. Its last run writes every hotel
-// once, and reads no complete city again.
+// The program is killed twice, and its file ends with an incomplete line. The last run reads no complete city again.
 func TestKilledRunsWriteEveryHotelOnce(t *testing.T) {
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{ProvincesPerCountry: 5,
 		CitiesPerProvince: 24, HotelsPerCity: 15}})
@@ -68,7 +67,7 @@ func TestKilledRunsWriteEveryHotelOnce(t *testing.T) {
 	assertWhole(t, srv, file)
 	cities := srv.CityCount() * 4 / 5 // one city in five has no hotels
 	read := srv.Ledger().Count(hotelstays.OpHotelsMetadata) - srv.Ledger().RateLimited(hotelstays.OpHotelsMetadata)
-	assert.LessOrEqual(t, read, cities+2*atOnce, "what was under way is read again, and nothing else")
+	assert.LessOrEqual(t, read, cities+2*atOnce, "only cities in progress are read again")
 }
 
 // assertWhole checks that every hotel of the sandbox is in the file, once, and nothing else.
@@ -91,10 +90,10 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	assert.Equal(t, srv.HotelCount(), strings.Count(string(content), "\n"))
 	left, err := filepath.Glob(file + ".*")
 	require.NoError(t, err)
-	assert.Empty(t, left, "nothing is left behind")
+	assert.Empty(t, left, "no other file is left")
 }
 
-// Two runs cannot write the same file, even if the first run has just removed the file that both lock.
+// Otherwise two runs could write the same file, after the first run has removed the file that both lock.
 func TestLockOnARemovedFileDoesNotCount(t *testing.T) {
 	c := &catalogue{lock: flock.New(filepath.Join(t.TempDir(), "lock"))}
 	defer c.lock.Close()
@@ -109,8 +108,7 @@ func TestLockOnARemovedFileDoesNotCount(t *testing.T) {
 	}
 }
 
-// cities: one hotel is in two cities, one without platformHotelId is in two as well, and one
-// city has no hotels.
+// cities are four cities. Two hotels are in two cities, and one of these has no platformHotelId. City b has no hotels.
 var cities = map[string][]*types.HotelMetadata{
 	"a": {{PlatformHotelID: "1", HotelID: "x"}, {PlatformHotelID: "2", HotelID: "y"}, {HotelID: "z"}},
 	"b": {},
@@ -118,7 +116,7 @@ var cities = map[string][]*types.HotelMetadata{
 	"d": {{HotelID: "z"}, {PlatformHotelID: "4", HotelID: "w"}},
 }
 
-// add adds the missing cities.
+// add adds the cities that the catalogue does not have.
 func add(t *testing.T, c *catalogue) {
 	t.Helper()
 	for city, hotels := range cities {
@@ -153,8 +151,8 @@ func open(t *testing.T, file, service string) (*catalogue, error) {
 	return c, err
 }
 
-// A later run completes the file, wherever the part was cut and whatever bytes follow the cut.
-func TestPartThatIsCutAtAnyByteIsContinued(t *testing.T) {
+// Any bytes may follow the cut.
+func TestNextRunContinuesAPartThatIsCutAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
 	c, err := open(t, filepath.Join(dir, "whole"), "service")
 	require.NoError(t, err)
@@ -181,7 +179,7 @@ func TestPartThatIsCutAtAnyByteIsContinued(t *testing.T) {
 	}
 }
 
-// A complete file stays until a newer one is complete. Meanwhile a second run is refused.
+// A complete file stays until a newer file is complete. Until then, a second run is refused.
 func TestNextRunReplacesTheCompleteFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	for range 2 {

@@ -29,7 +29,7 @@ const tables = `
 // maxRounds limits the rounds of a booking that has no order.
 const maxRounds = 5
 
-// book makes one booking after another until ctx ends. It finishes the last booking.
+// book makes one booking after another until ctx ends. It does not interrupt the last booking.
 func (w *worker) book(ctx context.Context) {
 	for ctx.Err() == nil {
 		reference, err := w.begin(ctx)
@@ -43,7 +43,7 @@ func (w *worker) book(ctx context.Context) {
 			continue
 		case errors.Is(err, sql.ErrNoRows): // nothing to do
 		case errors.Is(err, durable.ErrAlreadyBegun), errors.Is(err, durable.ErrAlreadyBooked): // another process was faster
-		case errors.As(err, &unknown): // Run finds the outcome
+		case errors.As(err, &unknown): // Journal.Run finds the outcome
 		case errors.Is(err, durable.ErrConflictingOutcome):
 			slog.ErrorContext(ctx, "a person must look at a booking", slog.Any("error", err))
 		default: // the database is restarting, or the offer cannot be booked
@@ -61,10 +61,9 @@ func pause(ctx context.Context) {
 	}
 }
 
-// begin takes a booking that is new or has no order, checks its offer, and commits its next round
-// together with the journal's entry. No transaction is open during CheckAvail: it would keep a
-// connection and locks while it waits for the service. If several processes take one booking,
-// the journal lets one begin it.
+// begin chooses a booking that is new or absent, checks its offer, and commits its next round together with the journal's
+// entry. No transaction is open during CheckAvail, because it would keep a connection and locks while it waits for the
+// service. If several processes choose the same booking, the journal lets only one of them begin it.
 func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	err = w.db.QueryRowContext(ctx, `SELECT reference FROM bookings WHERE state IN ('new', 'absent') AND rounds < $1
 		ORDER BY random() LIMIT 1`, maxRounds).Scan(&reference)
@@ -76,7 +75,7 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 		return "", err
 	}
 	return reference, w.journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := w.journal.BeginTx(ctx, tx, req); err != nil { // before the own row: OnOutcome locks in this order, too
+		if err := w.journal.BeginTx(ctx, tx, req); err != nil { // before the booking's row, in the same order as in OnOutcome
 			return err
 		}
 		return tx.QueryRowContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds < $2
@@ -84,8 +83,8 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	})
 }
 
-// request checks the offer, and returns the request that books it for a guest with the name
-// of the reference. It is an error if the offer is worse than before.
+// request checks the offer, and returns the request that books it. The name of the guest is the reference. If the offer is
+// worse than before, request fails.
 func (w *worker) request(ctx context.Context, reference string) (*hotelstays.BookRequest, error) {
 	req := w.offer
 	now, err := w.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
@@ -102,9 +101,8 @@ func (w *worker) request(ctx context.Context, reference string) (*hotelstays.Boo
 	return &req, nil
 }
 
-// storeOutcome is the OnOutcome of every worker: its rows are committed together with the end
-// of the journal's entry, once for each round. outcome.Err says why there is no order. A real
-// service decides by this error whether to book again.
+// storeOutcome is the OnOutcome of every worker. Its rows are committed together with the end of the journal's entry, once for
+// each round. If no order exists, outcome.Err says why. A real service decides by this error whether to book again.
 func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference, orderNo := outcome.Recovery.CustomerReferenceNo, ""
 	if outcome.Order != nil {

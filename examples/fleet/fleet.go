@@ -64,7 +64,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(DISTINCT id) FROM events) FROM bookings
 				WHERE state = 'found' OR state = 'absent' AND rounds >= $1`, maxRounds).Scan(&ended, &events)
 			if events < 3*len(srv.Ledger().Orders()) { // each order has three events: created, paid, modified
-				ended-- // the last booking ends when its webhooks have come
+				ended-- // the last booking counts as ended only after its webhooks have come
 			}
 			if err == nil && time.Since(said) >= 5*time.Second {
 				said = time.Now()
@@ -99,7 +99,7 @@ func (b balancer) handler() http.Handler {
 			r.SetURL(cmp.Or(b[mathrand.IntN(len(b))].Load(), b[0].Load()))
 		},
 		Transport: &http.Transport{DisableKeepAlives: true},
-		ErrorLog:  log.New(io.Discard, "", 0), // expected: a worker was killed, and the sandbox delivers again
+		ErrorLog:  log.New(io.Discard, "", 0), // errors are expected, because workers are killed; the sandbox delivers again
 	}
 }
 

@@ -4,7 +4,7 @@
 //	go run -C examples/fleet .
 //
 // worker.go and bookings.go show one process of a booking service: copy from them. The other
-// files contain the sandbox, the kills and the verdict. The exit status is 1 if a booking or an event
+// files start the sandbox, kill the processes and print the verdict. The exit status is 1 if a booking or an event
 // was lost or handled twice.
 package main
 
@@ -50,11 +50,11 @@ func (o options) check(args []string) error {
 	case len(args) > 0:
 		return fmt.Errorf("unexpected argument %q; -help lists the flags", args[0])
 	case o.bookings < 1:
-		return fmt.Errorf("-bookings %d: at least 1", o.bookings)
+		return fmt.Errorf("-bookings is %d, and must be at least 1", o.bookings)
 	case o.workers < 1:
-		return fmt.Errorf("-workers %d: at least 1", o.workers)
+		return fmt.Errorf("-workers is %d, and must be at least 1", o.workers)
 	case o.kills < 0:
-		return fmt.Errorf("-kills %d: at least 0", o.kills)
+		return fmt.Errorf("-kills is %d, and must be at least 0", o.kills)
 	}
 	return nil
 }

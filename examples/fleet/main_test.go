@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// hasGoodVerdict runs a fleet, and requires that the output matches the patterns.
+// hasGoodVerdict runs a fleet, and requires a good verdict, and output that matches the patterns.
 func hasGoodVerdict(t *testing.T, o options, patterns ...string) {
 	t.Helper()
 	t.Parallel() // the test waits most of the time
@@ -37,7 +37,7 @@ func hasGoodVerdict(t *testing.T, o options, patterns ...string) {
 	}
 }
 
-func TestOptionsThatAreRefused(t *testing.T) {
+func TestWrongOptionsAreRefused(t *testing.T) {
 	assert.NoError(t, options{bookings: 1, workers: 1}.check(nil))
 	assert.ErrorContains(t, options{bookings: 1, workers: 1}.check([]string{"extra"}), `"extra"`)
 	for want, o := range map[string]options{
@@ -49,13 +49,12 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestRun(t *testing.T) {
+func TestFleetOnSQLiteHasAGoodVerdict(t *testing.T) {
 	hasGoodVerdict(t, options{bookings: 12, workers: 3, kills: 2}, `tokens    1, for 5 processes`)
 }
 
-// Two processes that take the same booking begin it once. During CheckAvail neither process keeps a
-// database connection.
-func TestBookingOfTwoProcessesIsBegunOnce(t *testing.T) {
+// During CheckAvail neither process keeps a database connection.
+func TestOnlyOneOfTwoProcessesBeginsABooking(t *testing.T) {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	target, err := url.Parse(srv.URL)

@@ -1,5 +1,5 @@
-// A worker: one process of the fleet. It may die at any point, because whatever another
-// process needs to continue is in the database.
+// A worker is one process of the fleet. It may die at any point, because the database has everything that another process
+// needs to continue.
 
 package main
 
@@ -29,7 +29,7 @@ type config struct {
 	Dialect                                     hotelstayssql.Dialect
 	DSN                                         string
 	Key                                         []byte // encrypts the token and the requests in the database
-	Redis                                       string // host:port; if empty, each process keeps the rate limits for itself
+	Redis                                       string // host:port; if empty, the processes do not share the rate limits
 }
 
 const (
@@ -38,7 +38,7 @@ const (
 	// bookTimeout is short, because the sandbox answers late on purpose, and the bookings of a dead
 	// worker wait until bookTimeout is over. Keep the default of two minutes in production.
 	bookTimeout = 2 * time.Second
-	// grace limits an orderly stop: it is long enough for a Send and a poll.
+	// grace is the time limit of an orderly stop. It is long enough for a Send and a poll.
 	grace = bookTimeout + 30*time.Second
 )
 
@@ -69,7 +69,7 @@ func work(ctx context.Context, cfg config) error {
 }
 
 // newWorker creates the client, and the stores that all workers share. In production pass a Logger to each
-// part. Here the log would be full of failures that are made on purpose.
+// part. Here the log would be full of injected failures.
 func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	w = &worker{config: cfg}
 	if w.db, err = openDatabase(ctx, cfg, nil); err != nil {
@@ -100,7 +100,7 @@ func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	return w, err
 }
 
-// drivers are the drivers of the dialects.
+// drivers maps a SQL dialect to the name of its driver.
 var drivers = map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: "pgx", hotelstayssql.SQLite: "sqlite"}
 
 // openDatabase opens a pool.
@@ -124,7 +124,7 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	go func() { stop(server.Serve(listener)) }()
 	polling, endPolls := context.WithCancel(context.WithoutCancel(ctx))
 	var polls, callers sync.WaitGroup
-	polls.Go(func() { stop(w.journal.Run(polling)) }) // Run returns early if the tables have another version
+	polls.Go(func() { stop(w.journal.Run(polling)) }) // Run returns immediately if the tables have another version
 	for range bookers {
 		callers.Go(func() { w.book(ctx) })
 	}
@@ -149,8 +149,7 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// storeEvent stores an event. Its row is committed once, whichever processes receive the event and its
-// duplicates.
+// storeEvent stores an event. Its row is committed once, even if several processes receive the event and its duplicates.
 func storeEvent(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO events (id) VALUES ($1)`, event.ID)
 	return err

@@ -1,7 +1,8 @@
-// Api keeps the public API as text, one line for each thing that is exported, so that a diff shows every change of it.
-// It compares api/next.txt with the code, or writes it with -w. It fails if a line of the last release (api/v*.txt) is
-// gone and CHANGELOG.md does not announce it, if a package has more names or lines than its limit, if something
-// exported has an unexported type, and if packages that are used together have two types with the same name.
+// Api keeps the public API as text, with one line for each exported name, so that a diff shows every change of the API.
+// It compares api/next.txt with the code, or writes it with -w. It fails in
+// these cases: a line of the last release (api/v*.txt) is gone, and CHANGELOG.md does not announce it; a package has more
+// names or lines than its limit; an exported field or result has an unexported type; or two packages that are used
+// together have types with the same name.
 package main
 
 import (
@@ -25,8 +26,8 @@ const (
 	next       = "api/next.txt"
 )
 
-// limits are the most exported names of a package, without the constant, request and response of each operation, the
-// most types of options, and the most lines of its text; 0: no limit.
+// limits has, for some packages, the maximum number of exported names (without the constant, request and response of each
+// operation), of option types, and of lines in the text. 0 means no limit.
 var limits = []struct {
 	pkg                       string
 	names, optionTypes, lines int
@@ -37,7 +38,7 @@ var limits = []struct {
 	{"durable", 53, 0, 133},
 }
 
-// outside are the packages that a minor version may change. README.md lists them.
+// outside lists the packages that a minor version may change. README.md lists them, too.
 var outside = []string{"hotelstaystest/bookingstest", "hotelstaystest/chaostest", "contrib/hotelstayssql/journaltest"}
 
 // together lists the packages that users import into one file, so the names of their types must differ.
@@ -46,7 +47,7 @@ var together = []string{"hotelstays", "types", "durable", "hotelstaystest"}
 func main() {
 	write := flag.Bool("w", false, "write "+next)
 	flag.Parse()
-	err := os.Chdir("..") // go tool runs it in the module tools
+	err := os.Chdir("..") // go tool starts this program in the folder tools
 	if err == nil {
 		err = run(*write)
 	}
@@ -106,7 +107,7 @@ func load(dir string, public map[string]*types.Package) error {
 
 var exceptions = regexp.MustCompile("(?s)except in `.*?`\\.")
 
-// listOutside compares the list of a page with outside, or writes it.
+// listOutside requires that a page lists the packages of outside. If write is true, it writes the list into the page.
 func listOutside(page string, write bool) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -118,12 +119,12 @@ func listOutside(page string, write bool) error {
 	case found == list:
 		return nil
 	case found == "" || !write:
-		return fmt.Errorf("%s does not say %q: run .ci/api -w", page, list)
+		return fmt.Errorf("%s does not have the text %q: run .ci/api -w", page, list)
 	}
 	return os.WriteFile(page, exceptions.ReplaceAll(text, []byte(list)), 0o644)
 }
 
-// sameNames refuses two types with the same name in packages that are used together. An alias is the same type.
+// sameNames returns an error for two types with the same name in packages that are used together. An alias is no second type.
 func sameNames(public map[string]*types.Package) (err error) {
 	first := map[string]types.Object{}
 	for _, name := range together {
@@ -134,7 +135,8 @@ func sameNames(public map[string]*types.Package) (err error) {
 				continue
 			}
 			if other := first[name]; other != nil && types.Unalias(other.Type()).String() != types.Unalias(named.Type()).String() {
-				err = errors.Join(err, fmt.Errorf("two types named %s: of package %s and of package %s", name, other.Pkg().Name(), named.Pkg().Name()))
+				err = errors.Join(err, fmt.Errorf("two types named %s, in packages %s and %s: rename one of them",
+					name, other.Pkg().Name(), named.Pkg().Name()))
 			}
 			first[name] = named
 		}
@@ -142,7 +144,7 @@ func sameNames(public map[string]*types.Package) (err error) {
 	return err
 }
 
-// count prints how many exported names the packages of limits have, and refuses too many.
+// count prints how many exported names the packages of limits have. If a package exceeds its limit, count returns an error.
 func count(public map[string]*types.Package, lines []string) (err error) {
 	for _, limit := range limits {
 		names, optionTypes := 0, map[string]bool{}
@@ -190,7 +192,7 @@ func compare(lines []string) error {
 		return fmt.Errorf("-%s\n+%s\n%s does not match the code: run .ci/api -w, and commit its diff",
 			strings.Join(removed, "\n-"), strings.Join(added, "\n+"), next)
 	}
-	releases, err := filepath.Glob("api/v*.txt") // at most one, because a release removes the file of the release before
+	releases, err := filepath.Glob("api/v*.txt") // at most one file, because a release removes the file of the previous release
 	if err != nil || len(releases) == 0 {
 		fmt.Println("no release yet")
 		return err
@@ -219,7 +221,7 @@ func compare(lines []string) error {
 	return nil
 }
 
-// announces reports whether the section Unreleased says what was renamed or removed.
+// announces reports whether the section Unreleased has a list of what was renamed or removed.
 func announces(changelog string) bool {
 	_, unreleased, _ := strings.Cut(changelog, "\n## [Unreleased]\n")
 	unreleased, _, _ = strings.Cut(unreleased, "\n## ")
@@ -231,7 +233,7 @@ func read(path string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), err
 }
 
-// without returns the lines of a that b lacks.
+// without returns the lines of a that are not in b.
 func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
 }

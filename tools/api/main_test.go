@@ -79,7 +79,7 @@ func TestSurfaceListsEverythingExported(t *testing.T) {
 	}
 }
 
-func TestSameTypeNamesAreRefused(t *testing.T) {
+func TestTwoTypesWithTheSameNameAreRefused(t *testing.T) {
 	public := map[string]*types.Package{}
 	for _, name := range together {
 		public[name] = types.NewPackage(name, name)
@@ -103,14 +103,14 @@ func TestSameTypeNamesAreRefused(t *testing.T) {
 	}
 }
 
-func TestPageListsThePackagesOutside(t *testing.T) {
+func TestPageMustListThePackagesOutsideThePromise(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const before = "Nothing changes, except in `a`,\n`b` and `c`. The rest `stays`;\n"
 	if err := os.WriteFile("page", []byte(before), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if listOutside("page", false) == nil {
-		t.Error("it lists other packages")
+		t.Error("the page lists other packages, and no error was returned")
 	}
 	if err := errors.Join(listOutside("page", true), listOutside("page", false)); err != nil {
 		t.Error(err)
@@ -125,14 +125,15 @@ func TestBreakingChangeMustBeAnnounced(t *testing.T) {
 		next, released, changelog string
 		want                      string // of the error
 	}{
-		"unchanged":                {next: "a\nb\n"},
-		"a new name":               {next: "a\n", want: "+b\n"},
-		"a name that is gone":      {next: "a\nb\nc\n", want: "-c\n"},
-		"compatible":               {next: "a\nb\n", released: "a\n"},
-		"breaking":                 {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
-		"breaking, as announced":   {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
-		"gone outside the promise": {next: "a\nb\n", released: "a\n" + outside[0] + " func F()\n"},
-		"announced by another entry": {next: "a\nb\n", released: "a\nc\n",
+		"the API is unchanged":        {next: "a\nb\n"},
+		"a name is new":               {next: "a\n", want: "+b\n"},
+		"a name is gone":              {next: "a\nb\nc\n", want: "-c\n"},
+		"compatible with the release": {next: "a\nb\n", released: "a\n"},
+		"a change breaks callers":     {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
+		"the changelog announces a breaking change": {next: "a\nb\n", released: "a\nc\n",
+			changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
+		"a package outside the promise loses a name": {next: "a\nb\n", released: "a\n" + outside[0] + " func F()\n"},
+		"only an older release announces the change": {next: "a\nb\n", released: "a\nc\n",
 			changelog: "\n## [Unreleased]\n\n## [1.0.0]\n\n### Renamed or removed\n", want: "CHANGELOG.md"},
 	} {
 		t.Run(name, func(t *testing.T) {

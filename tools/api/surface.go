@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// surface returns a line for each exported name, field and method of a package. Whatever
-// breaks a caller changes or removes a line: names of parameters are left out, the tag of a
-// field and the value of a constant are not. An interface that others can implement
-// is one line, because a new method breaks them.
+// surface returns a line for each exported name, field and method of a package. A change that breaks callers changes or
+// removes a line. So a line has the tag of a field and the value of a constant, but no names of parameters. An interface
+// that others can implement is one line, because a new method breaks their types.
 //
-// hidden has an error for each exported field and result of an unexported type, which nobody can name.
+// hidden has an error for each exported field and result whose type is unexported, because callers cannot name such a type.
 func surface(name string, pkg *types.Package) *writer {
 	w := &writer{pkg: pkg, prefix: name}
 	scope := pkg.Scope()
@@ -31,7 +30,7 @@ type writer struct {
 	hidden []error
 }
 
-// nameable notes a field or result with an unexported type of the package.
+// nameable adds an error if the type of a field or result is an unexported type of the package.
 func (w *writer) nameable(what string, t types.Type) {
 	switch t := t.(type) {
 	case *types.Pointer:
@@ -82,7 +81,7 @@ func (w *writer) named(named *types.Named) {
 		w.fields(name, under)
 	case *types.Interface:
 		w.interfaceType(name, declared, under)
-		return // its methods are written
+		return // the lines of the interface have its methods
 	default:
 		w.line("type %s %s", declared, w.text(under))
 	}
@@ -109,7 +108,7 @@ func (w *writer) results(what string, s *types.Signature) {
 
 func (w *writer) interfaceType(name, declared string, i *types.Interface) {
 	var methods []string
-	open := true // others can implement it
+	open := true // types of other packages can implement it
 	for f := range i.Methods() {
 		if f.Exported() {
 			methods = append(methods, f.Name()+w.signature(f.Signature()))
@@ -176,7 +175,7 @@ func (w *writer) text(t types.Type) string {
 	})
 }
 
-// unnamed is t with no names of parameters.
+// unnamed returns t without names of parameters.
 func unnamed(t types.Type) types.Type {
 	switch t := t.(type) {
 	case *types.Signature:

@@ -1,4 +1,4 @@
-// Three charts of the results, as SVG. They are narrow, so that their texts stay legible on a phone.
+// Three charts of the results, as SVG. They are narrow, so that people can read their texts on a phone.
 
 package main
 

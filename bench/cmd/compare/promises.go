@@ -67,7 +67,7 @@ func keep(rows []row, wanted func(row) bool) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(one row) bool { return !wanted(one) })
 }
 
-// ratioOf compares two clients in each row.
+// ratioOf compares the figure of two clients in each row.
 func ratioOf(of figure, client, to string) func(row) float64 {
 	return func(r row) float64 { return r.ratio(of, client, to).Median }
 }
@@ -80,7 +80,7 @@ func atLeast(least float64, what string, rows []row, value func(row) float64) pr
 	return inAll(what, fmt.Sprintf("at least %g", least), rows, value, func(v float64) bool { return v >= least })
 }
 
-// inAll is a promise that each row must keep. It shows the smallest and the largest value.
+// inAll returns a promise that each row must keep. The table shows its smallest and its largest value.
 func inAll(what, bound string, rows []row, value func(row) float64, meets func(float64) bool) promise {
 	t := promise{what, bound, "nothing", len(rows) > 0}
 	sorted := slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(value(a), value(b)) })

@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// justKept are results that just keep all promises.
+// justKept returns results that keep all promises with no margin.
 func justKept() results {
 	rows := func(name, base string, ours, others measure.Sample) []row {
 		r := row{cell{name: name}, map[string][]measure.Sample{}}
@@ -49,8 +49,7 @@ func broken(r results) (names []string) {
 	return names
 }
 
-// If one figure is a little worse, its promise is broken, and no other promise.
-func TestPromisesAreBrokenByTheirFigure(t *testing.T) {
+func TestWorseFigureBreaksOnlyItsPromise(t *testing.T) {
 	for promise, c := range map[string]struct {
 		rows   func(*results) []row
 		client string
@@ -91,7 +90,7 @@ func TestPromisesAreBrokenByTheirFigure(t *testing.T) {
 }
 
 // Each chart is XML, and has a bar for its subject.
-func TestChartsAreDrawn(t *testing.T) {
+func TestChartsAreValidXMLWithBars(t *testing.T) {
 	r := justKept()
 	r.pages[0].name = origin.TLSHTTP2
 	for _, before := range connections {

@@ -20,7 +20,7 @@ type cell struct {
 	name      string
 	op        hotelstays.Operation
 	transport string // a key of origin.Addresses.BaseURLs
-	prefix    string // of the paths, for a smaller page or compression
+	prefix    string // prefix of the paths, which requests a smaller page or compression
 	load      measure.Load
 	before    connection
 }
@@ -30,7 +30,7 @@ type connection string
 
 const (
 	warm connection = "warm"
-	idle connection = "after a pause" // of 600 ms, so that TCP starts slowly again
+	idle connection = "after a pause" // a pause of 600 ms, after which TCP starts slowly again
 	cold connection = "cold"          // a new connection
 )
 
@@ -53,7 +53,7 @@ func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []c
 
 const gzipped = ", gzip"
 
-// middle is the line on which everything is measured. On the other lines only compressed pages are measured.
+// middle is the line on which all cells are measured. On the other lines only compressed pages are measured.
 var middle = origin.Line{RoundTrip: 50 * time.Millisecond, Rate: 200}
 
 // onLine are calls over a line with HTTP/2, for each state of the connection.
@@ -112,11 +112,13 @@ type row struct {
 // figure is one figure of a sample.
 type figure func(measure.Sample) float64
 
-func cpu(s measure.Sample) float64    { return s.CPU }
-func wall(s measure.Sample) float64   { return s.Wall }
-func batch(s measure.Sample) float64  { return s.Batch }
-func first(s measure.Sample) float64  { return s.First }
-func toByte(s measure.Sample) float64 { return s.First / s.Byte } // the time of the first hotel, divided by that of the first byte
+func cpu(s measure.Sample) float64   { return s.CPU }
+func wall(s measure.Sample) float64  { return s.Wall }
+func batch(s measure.Sample) float64 { return s.Batch }
+func first(s measure.Sample) float64 { return s.First }
+
+// toByte compares the time until the first hotel with the time until the first byte.
+func toByte(s measure.Sample) float64 { return s.First / s.Byte }
 func allocs(s measure.Sample) float64 { return s.Allocs }
 func bytes(s measure.Sample) float64  { return s.Bytes }
 func peak(s measure.Sample) float64   { return s.Peak }
@@ -156,7 +158,7 @@ func progress(what ...string) {
 	fmt.Fprintln(os.Stderr, time.Since(begun).Round(time.Second), strings.Join(what, " "))
 }
 
-// measureAll measures every row of the tables. A slice is how long a cell is measured in a round.
+// measureAll measures every row of the tables. slice is how long a cell is measured in a round.
 func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, slice time.Duration) (r results, err error) {
 	few := min(rounds, 3) // because a round of 64 callers takes ten seconds
 	for _, part := range []struct {

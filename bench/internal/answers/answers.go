@@ -1,8 +1,8 @@
 // Package answers makes the answers for the compared clients: the same bytes in every process
 // and on every machine.
 //
-// They are made without the SDK's structs and with keys in alphabetical order, so that no decoder has
-// an advantage by the order of its fields.
+// The answers are made without the SDK's structs, and their keys are in alphabetical order. So no decoder has an advantage
+// because of the order of its fields.
 package answers
 
 import (
@@ -20,8 +20,8 @@ const Page = 200
 
 // The size of the answers.
 const (
-	roomsAround = 5 // of each hotel
-	ratesAround = 4 // of each room
+	roomsAround = 5 // mean number of rooms of a hotel
+	ratesAround = 4 // mean number of rates of a room
 )
 
 // Session and RatePkgID are also in the requests, because a client may compare them.
@@ -49,7 +49,7 @@ func All() map[hotelstays.Operation][]byte {
 	}
 }
 
-// HotelList is a page of hotels with prices, about 25 KB per hotel.
+// HotelList returns a page of hotels with prices, with about 25 KB per hotel.
 func HotelList(hotels int) []byte {
 	g := newGenerator(1)
 	var page list
@@ -70,7 +70,7 @@ func HotelList(hotels int) []byte {
 	})
 }
 
-// HotelRates is a hotel's 40 rooms with 8 rates each.
+// HotelRates returns the 40 rooms of a hotel, with 8 rates each.
 func HotelRates() []byte {
 	g := newGenerator(2)
 	hotelID := g.digits(7)
@@ -81,7 +81,7 @@ func HotelRates() []byte {
 	return envelope(object{"rooms": rooms})
 }
 
-// CheckAvail is an offer that still holds, with exchange rates.
+// CheckAvail returns an offer that is still available, with exchange rates.
 func CheckAvail() []byte {
 	g := newGenerator(3)
 	offer := g.offer(roomNames[0], 3)
@@ -94,7 +94,7 @@ func CheckAvail() []byte {
 	})
 }
 
-// envelope is the envelope of every answer.
+// envelope returns an answer with code 0 and this data.
 func envelope(data object) []byte {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(object{"code": 0, "msg": "success", "data": data}); err != nil {
@@ -131,7 +131,7 @@ func (g generator) room(hotelID string, number, rates int) object {
 	return object{"roomTypeId": fmt.Sprintf("RT%s-%02d", hotelID, number), "roomTypeName": name.i18n(), "hotelId": hotelID, "rates": all}
 }
 
-// offer is a RoomRatePkg, sometimes without optional fields.
+// offer returns a RoomRatePkg, sometimes without optional fields.
 func (g generator) offer(room text, nights int) object {
 	currency, cents, mode := pick(g, currencies), g.cents(), pick(g, refundableModes)
 	o := object{
@@ -175,8 +175,7 @@ func (g generator) rate(currency string, cents int64) object {
 	return r
 }
 
-// money formats amounts as different services do: mostly with two decimals, sometimes with zero, one or
-// four.
+// money returns an amount. Most amounts have two decimals, some have no decimals, one or four, because services differ.
 func (g generator) money(currency string, cents int64) object {
 	amount := fmt.Sprintf("%d.%02d", cents/100, cents%100)
 	switch form := g.IntN(10); {
@@ -211,7 +210,7 @@ func (g generator) cents() int64        { return 4_000 + g.Int64N(90_000) }
 func (g generator) chance(pct int) bool { return g.IntN(100) < pct }
 func (g generator) around(n int) int    { return n - 2 + g.IntN(5) } // n on average
 
-// token is an opaque identifier.
+// token returns an opaque identifier.
 func (g generator) token(n int) string {
 	return g.draw(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 }
@@ -233,7 +232,7 @@ func (g generator) draw(n int, from string) string {
 
 func pick[T any](g generator, from []T) T { return from[g.IntN(len(from))] }
 
-// HotelIDs are the ids of the page's hotels.
+// HotelIDs returns the ids of the hotels of the page.
 func HotelIDs() []string {
 	ids := make([]string, Page)
 	for i := range ids {

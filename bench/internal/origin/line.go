@@ -28,22 +28,22 @@ func (l Line) String() string {
 }
 
 const (
-	segment       = 8 << 10       // how many bytes are sent at once
+	segment       = 8 << 10       // how many bytes are sent together
 	initialWindow = 10 * 1460     // bytes, of a new connection
 	largestWindow = 32 << 20      // bytes, the limit of the receiver
 	idleTimeout   = 200e6         // after one round trip and this time without data, a connection starts slowly again
 	shortQueue    = 2 * 1_000_000 // a sender waits if the line is busy for longer than this
 )
 
-// shared is a line that several connections use.
+// shared is the state of a line that several connections use.
 type shared struct {
 	Line
 	mu   sync.Mutex
 	free time.Time // when the line has sent everything
 }
 
-// through serves a line to the server at an address, and returns the address of the client's end. Like httptest it
-// panics if there is no free port.
+// through connects a line to the server at an address, and returns the address for the clients. Like httptest, it panics if no
+// port is free.
 func (l Line) through(target string) (address string, stop func()) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -112,7 +112,7 @@ func (l *shared) answer(client, server net.Conn) {
 	})
 }
 
-// send gives n bytes to the line, and returns the time at which the line has sent them.
+// send puts n bytes on the line, and returns the time at which the line has sent them.
 func (l *shared) send(n int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,7 +123,7 @@ func (l *shared) send(n int) time.Time {
 	return l.free
 }
 
-// packet arrives at a time.
+// packet has bytes and the time at which they arrive.
 type packet struct {
 	bytes []byte
 	at    time.Time
@@ -136,7 +136,7 @@ func later(to net.Conn, arrived func(n int)) chan<- packet {
 		defer to.Close()
 		for p := range packets {
 			time.Sleep(time.Until(p.at))
-			_, _ = to.Write(p.bytes) // if the other end is gone, the next read ends the connection
+			_, _ = to.Write(p.bytes) // if the other end is closed, the next read ends the connection
 			arrived(len(p.bytes))
 		}
 	}()

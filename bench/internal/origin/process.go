@@ -22,7 +22,7 @@ const (
 	TLSHTTP2 = "TLS, HTTP/2"
 )
 
-// Addresses are where a server answers.
+// Addresses has the addresses and the certificate of a server.
 type Addresses struct {
 	BaseURLs    map[string]string // the keys are the transports, and the results of Over
 	Certificate []byte            // of both TLS servers, in PEM
@@ -84,7 +84,7 @@ func Start() (addresses Addresses, stop func(), err error) {
 	}
 	if err != nil {
 		process.Kill()
-		return addresses, nil, fmt.Errorf("the addresses of the server process: %w", err)
+		return addresses, nil, fmt.Errorf("reading the addresses of the server process: %w", err)
 	}
 	return addresses, func() { _ = process.Close() }, nil
 }

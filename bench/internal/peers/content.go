@@ -82,7 +82,7 @@ func (c Content) Check(value any) error {
 	}
 	for path := range got {
 		if err == nil && c[path] == "" {
-			err = fmt.Errorf("it holds %s = %s, which the answer does not", path, got[path])
+			err = fmt.Errorf("the result has %s = %s, which the answer does not have", path, got[path])
 		}
 	}
 	return err

@@ -32,7 +32,7 @@ type Kind struct {
 	New  func(baseURL string) (Peer, error)
 }
 
-// Names in the targets.
+// Names of clients in the tables and promises.
 const (
 	Ours         = "hotelstays"
 	EncodingJSON = "encoding/json"

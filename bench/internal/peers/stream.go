@@ -118,7 +118,7 @@ type decoder interface {
 	Decode(any) error
 }
 
-// newTokens is a client that reads up to the list with Token, and decodes each hotel.
+// newTokens returns a client that reads up to the list with Token, and then decodes each hotel.
 func newTokens(baseURL string, newDecoder func(io.Reader) decoder) Peer {
 	h := &handwritten{base: baseURL, http: httpClient(), codec: codec{marshal: json.Marshal}}
 	return streaming(h.http.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
