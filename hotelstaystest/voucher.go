@@ -195,8 +195,8 @@ func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 	return s.download(r, c)
 }
 
-// download serves a document. It refuses a request with a token, because in production such a link
-// may lead to another host, which must not get the token.
+// download serves a document. It refuses a request with a token, because the link needs no token, and
+// a client that sends its token to such a link would leak it.
 func (s *Server) download(r *http.Request, c *call) (any, error) {
 	if c.header.Get("Authorization") != "" {
 		return nil, badRequest("send no Authorization header to a downloadUrl: the link needs no token")
