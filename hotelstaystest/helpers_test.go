@@ -114,7 +114,9 @@ type user struct {
 // login makes a user with a ticket of the first account.
 func login(t testing.TB, s *Server) *user {
 	t.Helper()
-	u := &user{t: t, s: s, http: &http.Client{Transport: judge.Test(t).Transport(s.Client().Transport)}, headers: map[string]string{}}
+	j := judge.Test(t)
+	t.Cleanup(func() { failIf(t, j.Dropped() > 0, "the judge dropped %d answers", j.Dropped()) })
+	u := &user{t: t, s: s, http: &http.Client{Transport: j.Transport(s.Client().Transport)}, headers: map[string]string{}}
 	u.token = u.ticket(s.AppKey, s.AppSecret)
 	return u
 }
