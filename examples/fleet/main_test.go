@@ -41,9 +41,9 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 	assert.NoError(t, options{bookings: 1, workers: 1}.check(nil))
 	assert.ErrorContains(t, options{bookings: 1, workers: 1}.check([]string{"extra"}), `"extra"`)
 	for want, o := range map[string]options{
-		"-bookings 0": {workers: 1},
-		"-workers 0":  {bookings: 1},
-		"-kills -1":   {bookings: 1, workers: 1, kills: -1},
+		"-bookings is 0": {workers: 1},
+		"-workers is 0":  {bookings: 1},
+		"-kills is -1":   {bookings: 1, workers: 1, kills: -1},
 	} {
 		assert.ErrorContains(t, o.check(nil), want)
 	}
