@@ -3,9 +3,12 @@
 package durable
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
@@ -22,9 +25,6 @@ var errNoAccount = errors.New("these Bookings serve many accounts; call ForAccou
 func (e *Engine[Tx]) ForAccount(account string) Bookings[Tx] { return e.of(account) }
 
 func (e *Engine[Tx]) of(account string) *Engine[Tx] {
-	if account == e.account {
-		return e
-	}
 	of := &Engine[Tx]{core: e.core, account: account, log: e.opts.Logger}
 	client := e.opts.Client
 	if e.opts.Clients != nil {
@@ -51,4 +51,27 @@ func (e *Engine[Tx]) checkClient() error {
 func isNil(client BookingClient) bool {
 	c, is := client.(*hotelstays.Client)
 	return client == nil || is && c == nil
+}
+
+// ofKnown leaves out the rows of accounts without a client, and logs such accounts once in a while.
+func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
+	return slices.DeleteFunc(due, func(row Row) bool {
+		r.last[kind] = row.Account // the next look begins after this account, even if no job begins
+		of := r.of(row.Account)
+		if of.client == nil {
+			of.logUnknown(ctx, &row)
+		}
+		return of.client == nil
+	})
+}
+
+// logUnknown logs that the rows of an account wait, once in a while.
+func (e *Engine[Tx]) logUnknown(ctx context.Context, row *Row) {
+	now := time.Now()
+	if until, logged := e.unknown.Load(row.Account); logged && now.Before(until.(time.Time)) {
+		return
+	}
+	e.unknown.Store(row.Account, now.Add(unreadablePause))
+	e.log.ErrorContext(ctx, "rows of an account without a client are due; they wait until Clients returns its client",
+		slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference))
 }

@@ -320,7 +320,7 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 	case is.outcome == nil && (s.outcome == nil || s.outcome.Recovery == nil): // workers poll from BookBy on
 	case is.outcome == nil && again && stored.Ending == "":
 		next, is.store = stored.earlierEnded(s.outcome.Recovery.EndedAt)
-	case is.outcome == nil && again && stored.Ending == EndingFailed && !s.outcome.Recovery.EndedAt.After(s.marked.BookBy):
+	case is.outcome == nil && stored.Ending == EndingFailed && !s.outcome.Recovery.EndedAt.After(s.marked.BookBy):
 		// the later round began after the proof that this Book made no order
 	case is.outcome == nil:
 		next, is.store = stored.handOver(*s.outcome.Recovery)

@@ -290,6 +290,8 @@ func TestLastScheduledPollProvesAbsenceByAnyClock(t *testing.T) {
 // absence only ten minutes later.
 func TestNextRoundWaitsForTheOrderOfAnEarlierBook(t *testing.T) {
 	given, _ := started().abandon(after(bookedBy))
+	answered := ended(EndingAbandoned)
+	answered.BookBy = after(bookedBy)
 	givenAgain := waiting
 	givenAgain.Ending, givenAgain.Earlier = EndingAbandoned, after(time.Second)
 	for name, tc := range map[string]struct {
@@ -300,6 +302,7 @@ func TestNextRoundWaitsForTheOrderOfAnEarlierBook(t *testing.T) {
 		"refused":                               {ended(EndingFailed), time.Time{}},
 		"abandoned":                             {ended(EndingAbandoned), after(0)},
 		"abandoned before any poll":             {given, after(bookedBy)},
+		"abandoned after Book has ended":        {answered, after(0)},
 		"a second round, abandoned before Send": {givenAgain, after(time.Second)},
 		"a first round, abandoned before Send":  {booking{Ending: EndingAbandoned}, time.Time{}},
 	} {
@@ -317,14 +320,18 @@ func TestNextRoundWaitsForTheOrderOfAnEarlierBook(t *testing.T) {
 	assert.Nil(t, sent.booked(after(time.Hour), nil, unsent), "the earlier Book may have made an order")
 	assert.Equal(t, EndingFailed, EndingOf(started().booked(after(0), nil, unsent)))
 	assert.Nil(t, sent.booked(after(proven-1), &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil))
+	assert.NotNil(t, sent.booked(after(proven), &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil))
 	assert.NotNil(t, sent.booked(after(0), &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order}, nil))
 
 	late, _ := sent.earlierEnded(after(time.Hour))
 	handedOver, ok := late.handOver(handed)
 	require.True(t, ok)
 	assert.Equal(t, after(time.Hour), handedOver.Recovery.EndedAt, "absence counts from the Book that ended last")
-	again, _ := late.earlierEnded(after(time.Minute))
-	assert.Equal(t, late, again)
+	handedOver.Recovery.Polls = 1
+	for _, b := range []booking{late, handedOver} {
+		again, _ := b.earlierEnded(after(time.Minute))
+		assert.Equal(t, b, again, "the earlier Book ended before")
+	}
 }
 
 // The recovery starts when Book has ended. So an earlier poll without an order is not stored.

@@ -247,8 +247,7 @@ func (c cancellation) again() error {
 	switch {
 	case c.Ending == CancelDone:
 		return ErrAlreadyCancelled
-	case c.Ending == CancelRefused, c.Ending == CancelStanding,
-		c.Ending == "" && c.SendBy.IsZero(): // nothing was sent
+	case c.Ending == CancelRefused, c.Ending == CancelStanding, c.SendBy.IsZero(): // SendBy: nothing was sent
 		return nil
 	}
 	return ErrAlreadyCancelling
@@ -263,30 +262,26 @@ func (c cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption
 // start returns the next state of a waiting cancellation, after its order was read. order is nil if a
 // complete answer lacked it. Commit the result. If its phase is phaseSending, the caller then sends
 // Cancel, which must end by sendBy. Nobody else sends it. Otherwise the cancellation waits for its order,
-// or has ended: the order is cancelled already, or its fee exceeds MaxFee. The error is
-// ErrAlreadyStarted after the first mark.
-func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) (cancellation, error) {
-	switch {
-	case c.Ending != "" || !c.SendBy.IsZero():
-		return c, ErrAlreadyStarted
-	case order == nil || order.SupplierReferenceNo == "":
+// or has ended: the order is cancelled already, or its fee exceeds MaxFee.
+func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) cancellation {
+	if order == nil || order.SupplierReferenceNo == "" {
 		if end := later(c.Begun, c.Bound).Add(orderShows); at.Before(end) {
-			return c.tryAgain(at), nil
+			return c.tryAgain(at)
 		}
 		if c.Ending = CancelRefused; order != nil {
 			c.Problem = "the order has no supplierReferenceNo, which Cancel requires; cancel it by hand"
 		}
-		return c, nil
+		return c
 	}
 	if c.PlatformReferenceNo == "" && otherStay(c.expect, order) {
 		c.Ending, c.Nothing = CancelRefused, string(EndingReused)
-		return c, nil
+		return c
 	}
 	c.PlatformReferenceNo = order.PlatformReferenceNo
 	c.SupplierReferenceNo, c.Status, c.CheckOut = order.SupplierReferenceNo, order.Status, order.CheckOut
 	if states.StateOf(order.Status) == hotelstays.OrderStateCancelled {
 		c.Ending = CancelDone
-		return c, nil
+		return c
 	}
 	var costs [2]*types.Money // at the times at and sendBy: a deadline of the fee may pass before Cancel arrives
 	var unknown error
@@ -307,12 +302,12 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 			}
 		}
 		if c.Ending != "" {
-			return c, nil
+			return c
 		}
 	}
 	c.SendBy = wallClock(sendBy.Add(ClockMargin))
 	c.Due = c.SendBy
-	return c, nil
+	return c
 }
 
 // tryAgain returns a waiting cancellation that is tried again soon: the pause is the time since it began, or since its
@@ -445,7 +440,7 @@ func (c cancellation) err() error {
 		return errors.New("the service did not answer Cancel, and ten minutes later the order was not cancelled")
 	case c.Ending == CancelUnknown:
 		return errors.New("the service did not answer Cancel, and did not show until the end of the stay whether the order is cancelled")
-	case c.SupplierReferenceNo == "" && c.Problem == "":
+	case c.Problem == "":
 		return &hotelstays.OrderNotFoundError{CustomerReferenceNo: c.CustomerReferenceNo, Waited: orderShows}
 	case c.SendBy.IsZero() && c.SupplierReferenceNo != "":
 		return fmt.Errorf("%w: %s", ErrCancelCost, c.Problem)

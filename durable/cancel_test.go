@@ -60,8 +60,7 @@ func orderIn(status types.OrderStatus, rooms int) *types.Order {
 
 // sendingCancel returns a cancellation that is marked at start. Its Cancel may last two minutes.
 func sendingCancel(t *testing.T) cancellation {
-	c, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(2, 1), states)
-	require.NoError(t, err)
+	c := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(2, 1), states)
 	require.Equal(t, phaseSending, c.phase(start))
 	return c
 }
@@ -103,8 +102,7 @@ func TestCancelIsSentOnlyForAnOrderWithinMaxFee(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := after(tc.at)
-			c, err := waitingCancel(t, tc.maxFee).start(at, at.Add(2*time.Minute), tc.order, states)
-			require.NoError(t, err)
+			c := waitingCancel(t, tc.maxFee).start(at, at.Add(2*time.Minute), tc.order, states)
 			if tc.phase == "" {
 				require.Equal(t, phaseEnded, c.phase(at))
 				if tc.order == noSupplier {
@@ -131,39 +129,30 @@ func TestCostIsTheSumOfAllRoomsOfTheBookedStay(t *testing.T) {
 	given.PlatformReferenceNo = "" // as after an abandoned booking
 	given.expect = &types.RoomRatePkg{CheckIn: "2026-06-30", CheckOut: "2026-07-01",
 		TotalRate: types.Rate{NetRate: types.Money{Currency: "EUR", Amount: "1"}}}
-	c, err := given.start(start, after(time.Minute), dearer, states)
-	require.NoError(t, err)
+	c := given.start(start, after(time.Minute), dearer, states)
 	assert.Equal(t, phaseSending, c.phase(start), "an order with another price is the same stay")
 	for _, dates := range [][2]types.Date{{"2026-06-29", "2026-07-01"}, {"2026-06-30", "2026-07-02"}} {
 		given.expect = &types.RoomRatePkg{CheckIn: dates[0], CheckOut: dates[1]}
-		c, err = given.start(start, after(time.Minute), dearer, states)
-		require.NoError(t, err)
+		c = given.start(start, after(time.Minute), dearer, states)
 		assert.ErrorIs(t, c.err(), ErrNothingToCancel, "an order with other dates is another stay")
 		known := given
 		known.PlatformReferenceNo = dearer.PlatformReferenceNo
-		c, err = known.start(start, after(time.Minute), dearer, states)
-		require.NoError(t, err)
+		c = known.start(start, after(time.Minute), dearer, states)
 		assert.Equal(t, phaseSending, c.phase(start), "an order whose number is known may have changed its dates")
 	}
+	noDates := *dearer
+	noDates.CheckIn, noDates.CheckOut = "", ""
+	assert.Equal(t, phaseSending, given.start(start, after(time.Minute), &noDates, states).phase(start), "they may be the dates of the stay")
+	tooDear := waitingCancel(t, "9.99").start(after(2*time.Minute), after(4*time.Minute), orderIn(2, 1), states)
+	assert.ErrorContains(t, tooDear.err(), "it costs 10 EUR, and MaxFee is 9.99 EUR")
 	for rooms, want := range []*types.Money{nil, {Currency: "EUR", Amount: "10"}, {Currency: "EUR", Amount: "20"}} {
-		c, err := waitingCancel(t, "").start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)
-		require.NoError(t, err)
+		c := waitingCancel(t, "").start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)
 		assert.Equal(t, want, c.Cost)
 	}
 }
 
-func TestCancellationIsMarkedOnce(t *testing.T) {
-	sending := sendingCancel(t)
-	ended := sending
-	ended.Ending = CancelRefused
-	unsent := waitingCancel(t, "")
-	unsent.Ending = CancelRefused
-	for _, c := range []cancellation{sending, ended, unsent} {
-		next, err := c.start(after(time.Hour), after(2*time.Hour), orderIn(2, 1), states)
-		require.ErrorIs(t, err, ErrAlreadyStarted)
-		assert.Equal(t, c, next)
-	}
-	req, opts := sending.send()
+func TestCancelHasTheStoredRequest(t *testing.T) {
+	req, opts := sendingCancel(t).send()
 	assert.Equal(t, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier",
 		Reason: toCancel.Reason}, req)
 	assert.Empty(t, opts)
@@ -273,11 +262,12 @@ func TestOrderOfAnUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 			if tc.ending == "" {
 				assert.Equal(t, ended.Add(tc.due), c.Due)
 			}
-			assert.Equal(t, tc.ending == standing || tc.ending == unknown, c.err() != nil)
+			if assert.Equal(t, tc.ending == standing || tc.ending == unknown, c.err() != nil); c.err() != nil {
+				assert.NotEmpty(t, c.err().Error())
+			}
 		})
 	}
-	sameUnknown, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(5, 1), states)
-	require.NoError(t, err)
+	sameUnknown := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(5, 1), states)
 	assert.Equal(t, standing, sameUnknown.polled(after(cancelBy+proven), orderIn(5, 1), states).Ending, "the unknown status has not changed")
 	c := sendingCancel(t)
 	assert.Equal(t, c, c.polled(after(time.Minute), orderIn(3, 1), states), "Cancel may be in progress")
@@ -306,7 +296,8 @@ func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 		next := c.polled(at.Add(tc.since), tc.order, states)
 		assert.Equal(t, tc.ending, next.Ending, name)
 		assert.Equal(t, tc.ending == CancelAccepted, next.err() != nil, name)
-		if tc.ending == CancelAccepted {
+		if assert.True(t, next.result().Accepted); tc.ending == CancelAccepted {
+			assert.NotEmpty(t, next.err().Error())
 			assert.ErrorIs(t, next.again(), ErrAlreadyCancelling, "it may still be cancelled")
 		}
 	}
@@ -414,6 +405,9 @@ func TestLaterCancellationIsNotMistakenForAnEarlierOne(t *testing.T) {
 	assert.True(t, older.same(first), "an older version has stored it")
 	assert.False(t, later.same(first))
 	assert.False(t, second.same(first))
+	named := first
+	named.Round = 0
+	assert.False(t, named.same(first), "the later cancellation names its order")
 	second.PlatformReferenceNo = "" // the booking was abandoned, so its order is unknown
 	assert.False(t, second.same(first))
 	another := first

@@ -238,15 +238,20 @@ func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], t
 	s := before
 	then, err := next(row, &s)
 	if err == nil {
-		err = row.setState(P(&before), P(&s))
-	}
-	if err == nil {
-		err = e.store.Save(ctx, tx, row)
+		err = e.save(ctx, tx, row, P(&before), P(&s))
 	}
 	if err == nil && then != nil {
 		err = then(ctx, tx)
 	}
 	return err
+}
+
+// save stores the next state in a row. before is the state as it was read from the row, or nil.
+func (e *Engine[Tx]) save(ctx context.Context, tx Tx, row *Row, before, next state) error {
+	if err := row.setState(before, next); err != nil {
+		return err
+	}
+	return e.store.Save(ctx, tx, row)
 }
 
 // insert stores a new row. If there is a row already, insert calls replace with that row, and stores the state that
@@ -266,10 +271,7 @@ func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx 
 	if before.Life == Open { // Insert has stored nothing
 		row = before
 	}
-	if err = row.setState(nil, P(&s)); err == nil {
-		err = e.store.Save(ctx, tx, row)
-	}
-	return err
+	return e.save(ctx, tx, row, nil, P(&s))
 }
 
 // command changes a row for a webhook or a person. If a scheduler's worker has the row, it may have asked the service
@@ -288,7 +290,7 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 			}
 			return nil, nil
 		})
-		if err != nil || !busy {
+		if !busy {
 			return err
 		}
 		select {
@@ -333,13 +335,9 @@ func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{},
 // that are unknown, have ended or wait for Send stay as they are, without an error.
 func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
-	err := wake(ctx, e, KindBooking, customerReferenceNo, booking.wake)
-	if err == nil {
-		err = wake(ctx, e, KindCancel, customerReferenceNo, cancellation.wake)
-	}
-	if err == nil {
-		err = wake(ctx, e, KindOrder, customerReferenceNo, followed.wake)
-	}
+	err := cmp.Or(wake(ctx, e, KindBooking, customerReferenceNo, booking.wake),
+		wake(ctx, e, KindCancel, customerReferenceNo, cancellation.wake),
+		wake(ctx, e, KindOrder, customerReferenceNo, followed.wake))
 	return e.failed(err, "Wake: reference %q", customerReferenceNo)
 }
 
@@ -371,88 +369,4 @@ func (e *Engine[Tx]) failed(err error, call string, args ...any) error {
 		return nil
 	}
 	return e.store.Failed(fmt.Sprintf(call, args...), err)
-}
-
-// handlerCall is a call of a function of the caller.
-type handlerCall struct {
-	ID
-	name string
-}
-
-// handle calls a function of the caller for a row, inside a transaction that ends with ctx.
-func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func() error) error {
-	c, returned := &handlerCall{id, name}, make(chan struct{})
-	defer close(returned)
-	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
-	defer stop() // otherwise a ctx without an end would keep c
-	if err := call(); err != nil {
-		return &handlerError{name, err}
-	}
-	return nil
-}
-
-// handlerError is an error of a function of the caller.
-type handlerError struct {
-	name string
-	err  error
-}
-
-func (e *handlerError) Error() string { return e.name + ": " + e.err.Error() }
-
-func (e *handlerError) Unwrap() error { return e.err }
-
-// isOfHandler reports whether an error comes from a function of the caller. Such an error may match any
-// other error.
-func isOfHandler(err error) bool {
-	_, is := errors.AsType[*handlerError](err)
-	return is
-}
-
-// keepFromOthers extends the lease of a row whose function has not returned although its ctx has
-// ended. Otherwise another process would call the function, too, and lose a worker.
-func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returned <-chan struct{}) {
-	defer e.calls.Delete(c)
-	for wait := time.Second; ; wait = lease / 3 {
-		select {
-		case <-returned:
-			return
-		case <-time.After(wait):
-		}
-		e.calls.Store(c, nil)
-		e.log.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
-			slog.String("reference", c.Reference))
-		if err := e.hold(ctx, c.ID); err != nil {
-			e.log.WarnContext(ctx, "another process may call "+c.name+" as well",
-				slog.String("reference", c.Reference), slog.String("error", err.Error()))
-		}
-	}
-}
-
-// hold extends the lease of an open row.
-func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	return e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) error {
-		row, err := e.store.Lock(ctx, tx, id)
-		if err != nil || row == nil || row.Life != Open {
-			return err
-		}
-		row.Due = wallClock(time.Now().Add(lease))
-		return e.store.Save(ctx, tx, row)
-	})
-}
-
-// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that have not returned a second
-// after the end of their ctx, each as the name of the function and the reference, and with Options.Clients the
-// account. Each such call blocks a worker.
-func (e *Engine[Tx]) Hanging() (calls []string) {
-	for key := range e.calls.Range {
-		c, _ := key.(*handlerCall)
-		call := c.name + " " + c.Reference
-		if e.opts.Clients != nil {
-			call += " of account " + c.Account
-		}
-		calls = append(calls, call)
-	}
-	return calls
 }

@@ -56,10 +56,7 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 	if err == nil {
 		_, err = e.begin(ctx, tx, booking, sealed)
 	}
-	if err != nil {
-		return e.failed(fmt.Errorf("%w; roll back (InTx does it for you)", err), "BeginTx: reference %q", req.CustomerReferenceNo)
-	}
-	return nil
+	return e.failed(err, "BeginTx: reference %q", req.CustomerReferenceNo)
 }
 
 func (e *Engine[Tx]) checkBook(req *hotelstays.BookRequest, opts []hotelstays.CallOption) error {
@@ -189,10 +186,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 		e.wakeRun()
 		return nil, marked.unknown(outcome, bookErr)
 	}
-	if err = cmp.Or(err, is.err); err != nil {
-		err = e.failed(err, "reference %q is %s, but that was not stored", id.Reference, EndingOf(is.outcome))
-	}
-	return is.outcome, err
+	return is.outcome, e.failed(cmp.Or(err, is.err), "reference %q is %s, but that was not stored", id.Reference, EndingOf(is.outcome))
 }
 
 // outcomeTo passes an outcome to the caller, and follows its order.

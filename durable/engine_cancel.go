@@ -5,9 +5,7 @@ package durable
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -57,11 +55,7 @@ type Cancellation struct {
 // ErrAlreadyCancelled if an earlier cancellation has cancelled the order. After an error roll tx back. Another cancellation
 // may begin if the earlier one was refused, left the order standing, or was of another order.
 func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error {
-	err := e.beginCancel(ctx, tx, req, opts)
-	if err != nil {
-		err = fmt.Errorf("%w; roll back (InTx does it for you)", err)
-	}
-	return e.failed(err, "CancelTx: reference %q", req.CustomerReferenceNo)
+	return e.failed(e.beginCancel(ctx, tx, req, opts), "CancelTx: reference %q", req.CustomerReferenceNo)
 }
 
 func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, opts []hotelstays.CallOption) error {
@@ -91,7 +85,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		was, err := read[cancellation](before)
 		switch {
 		case err != nil:
-		case was.Delivered && was.Ending == CancelDone && c.ofAnother(was):
+		case was.Delivered && c.ofAnother(was):
 		case was.again() != nil:
 			err = was.again()
 		case !was.Delivered:
@@ -113,8 +107,8 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 		return due, e.deliverCancel(ctx, row.Reference)
 	case phaseSending, PhasePolling:
 		order, err := e.orderOf(ctx, row, &c)
-		if err != nil && ctx.Err() != nil {
-			return due, err
+		if ctx.Err() != nil {
+			return due, ctx.Err()
 		}
 		next := func(c cancellation) cancellation { return c.polled(at, order, e.client.StatusMeanings()) }
 		if err != nil {
@@ -130,11 +124,11 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 		return e.endedOr(ctx, row, bound, e.storeCancel(ctx, row, func(cancellation) cancellation { return bound }))
 	}
 	order, err := e.orderOf(ctx, row, &bound)
-	if err != nil {
-		if ctx.Err() == nil {
-			err = nil
-		}
-		return at.Add(lease), err
+	switch {
+	case ctx.Err() != nil:
+		return due, ctx.Err()
+	case err != nil:
+		return at.Add(lease), nil //nolint:nilerr // it was logged
 	}
 	return e.sendCancel(ctx, row, bound, order)
 }
@@ -178,26 +172,6 @@ func (e *Engine[Tx]) orderOf(ctx context.Context, row *Row, c *cancellation) (*t
 	return order, of.err
 }
 
-// ordersOf reads the orders under references.
-func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []hotelstays.CallOption) (map[string][]types.Order, error) {
-	resp, err := e.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
-		append(opts, hotelstays.WithTimeout(readTimeout))...)
-	if err != nil {
-		return nil, err
-	}
-	if !resp.Complete() {
-		return nil, errors.New("QueryOrders returned an empty list but announced further orders, so the order may exist")
-	}
-	under := map[string][]types.Order{}
-	for _, o := range resp.Orders {
-		if !slices.Contains(references, o.CustomerReferenceNo) {
-			return nil, fmt.Errorf("QueryOrders returned an order under reference %q, which was not requested", o.CustomerReferenceNo)
-		}
-		under[o.CustomerReferenceNo] = append(under[o.CustomerReferenceNo], o)
-	}
-	return under, nil
-}
-
 // sendCancel marks a cancellation, and sends Cancel, within BookTimeout. Only the process that has committed the
 // mark sends Cancel.
 func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
@@ -206,16 +180,16 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked := bound
-	err = change(sendCtx, e, id, false, func(_ *Row, c *cancellation) (_ delivery[Tx], err error) {
+	err = change(sendCtx, e, id, false, func(_ *Row, c *cancellation) (delivery[Tx], error) {
 		// another worker, BeginTx or a person has changed the cancellation
 		if c.Delivered || c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) {
 			return nil, ErrMoved
 		}
 		if bound.Ending == "" {
-			marked, err = bound.start(now, limit, order, e.client.StatusMeanings())
+			marked = bound.start(now, limit, order, e.client.StatusMeanings())
 		}
 		*c = e.delivering(marked)
-		return nil, err
+		return nil, nil
 	})
 	if err != nil || marked.phase(now) != phaseSending {
 		return e.endedOr(ctx, row, marked, err)

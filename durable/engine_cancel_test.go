@@ -50,6 +50,7 @@ func (e *engine) stepOf(kind durable.Kind) {
 func (e *engine) loseCancel() {
 	e.lost = unknown
 	e.stepOf(durable.KindCancel)
+	require.Equal(e.t, "order-1", e.cancellation().PlatformReferenceNo)
 }
 
 // endByHand ends a row of ref-1, like a person who changes the database by hand.
@@ -105,9 +106,11 @@ func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 			false, 0, "", 1, durable.ErrMoved},
 		"the cancellation is sent, and the booking ends as absent": {nil, func(e *engine) {
 			e.loseCancel()
+			time.Sleep(15 * time.Minute)
 			require.NoError(e.t, e.Retry(e.t.Context(), "ref-1"))
 			e.step = polled(hotelstays.BookingAbsent, nil)
 			e.stepOf(durable.KindBooking)
+			require.Equal(e.t, durable.EndingAbsent, e.booking().Ending)
 		}, false, 0, "", 1, durable.ErrMoved},
 		"a webhook wakes the cancellation": {(*engine).loseCancel, func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) },
 			true, 0, "", 1, durable.ErrMoved},
@@ -180,7 +183,9 @@ func TestNextRoundWaitsForASentCancel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, e := twoProcesses(t)
 				tc.meanwhile(e)
+				row := e.row(durable.KindCancel, "ref-1")
 				require.ErrorIs(t, e.beginTx(requestOf("ref-1")), tc.want)
+				assert.Equal(t, tc.ending == "", assert.ObjectsAreEqual(row, e.row(durable.KindCancel, "ref-1")), "it is stored only if it changes")
 				assert.Equal(t, tc.want == nil, e.booking().Ending == "")
 				require.Equal(t, tc.ending, e.cancellation().Ending)
 				if tc.ending != "" {
@@ -203,6 +208,8 @@ func TestCancellationCanNameAnOrderThatWasNotBookedHere(t *testing.T) {
 		named := toCancel
 		named.PlatformReferenceNo = "order-2"
 		require.NoError(t, e.cancel(named))
+		e.begin("ref-1")
+		assert.Empty(t, e.cancellation().Ending, "it belongs to no earlier round")
 		e.runFor(time.Minute)
 		assert.Equal(t, []string{"supplier-order-2"}, e.cancels)
 		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
@@ -251,30 +258,33 @@ func TestCancellationOfAnAbandonedBookingCancelsNoOtherOrder(t *testing.T) {
 	refused := []durable.CancelEnding{durable.CancelRefused}
 	for name, tc := range map[string]struct {
 		ends    []durable.CancelEnding
+		reads   int // of the order
 		prepare func(t *testing.T, e *engine)
 	}{
-		"nothing was sent": {nil, func(t *testing.T, e *engine) {
+		"nothing was sent": {nil, 0, func(t *testing.T, e *engine) {
 			e.begin("ref-1")
 			require.NoError(t, e.Abandon(t.Context(), "ref-1"))
 			assert.ErrorIs(t, e.cancel(toCancel), durable.ErrNothingToCancel)
 		}},
-		"a person has deleted the booking's row": {refused, func(t *testing.T, e *engine) {
+		"a person has deleted the booking's row": {refused, 0, func(t *testing.T, e *engine) {
 			e.abandoned(requestOf("ref-1"))
 			require.NoError(t, e.cancel(toCancel))
 			e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		}},
-		"the booking's row is unreadable": {nil, func(t *testing.T, e *engine) {
+		"the booking's row is unreadable": {nil, 0, func(t *testing.T, e *engine) {
 			e.abandoned(requestOf("ref-1"))
 			require.NoError(t, e.cancel(toCancel))
 			e.edit(durable.KindBooking, "{", "")
+			_, err := e.work(durable.KindCancel)
+			require.ErrorContains(t, err, "changed by hand")
 		}},
-		"the order has other dates": {refused, func(t *testing.T, e *engine) {
+		"the order has other dates": {refused, 1, func(t *testing.T, e *engine) {
 			req := requestOf("ref-1")
 			req.Expect = &types.RoomRatePkg{CheckIn: "2099-05-01", CheckOut: "2099-05-02"}
 			e.abandoned(req)
 			require.NoError(t, e.cancel(toCancel))
 		}},
-		"the named order was made by the next round": {refused, func(t *testing.T, e *engine) {
+		"the named order was made by the next round": {refused, 0, func(t *testing.T, e *engine) {
 			e.abandoned(requestOf("ref-1"))
 			named := toCancel
 			named.PlatformReferenceNo = "order-1"
@@ -287,14 +297,31 @@ func TestCancellationOfAnAbandonedBookingCancelsNoOtherOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newEngine(t)
-				e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+				e.reopen(func(o *options) { o.OnOrder = nil })
+				e.orders = orderOne
 				tc.prepare(t, e)
 				e.runFor(time.Minute)
 				assert.Empty(t, e.cancels)
 				assert.Equal(t, tc.ends, e.cancelled)
+				assert.Len(t, e.asked, tc.reads)
 			})
 		})
 	}
+}
+
+// A webhook wakes the cancellation during the read that ends it.
+func TestWakeDoesNotDelayTheEndOfACancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, e := twoProcesses(t)
+		e.loseCancel()
+		time.Sleep(15 * time.Minute)
+		e.orders = func(of []string) ([]types.Order, error) {
+			require.NoError(t, e.Wake(t.Context(), "ref-1"))
+			return orderOne(of)
+		}
+		e.stepOf(durable.KindCancel)
+		assert.Equal(t, []durable.CancelEnding{durable.CancelStanding}, e.cancelled)
+	})
 }
 
 // No process works for hours. Afterwards a new order may take some minutes to appear, and the attempts have short

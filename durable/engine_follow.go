@@ -4,6 +4,7 @@ package durable
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -63,14 +64,12 @@ func (s sight) quiet() bool {
 // compared compares a followed order with the result of a read that began at a time. It logs once what a person must
 // look at.
 func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of reading) (s sight) {
-	if s.was, s.err = read[followed](row); s.err != nil {
+	f, err := read[followed](row)
+	if s.was, s.err = f, cmp.Or(err, ctx.Err()); s.err != nil {
 		return s
 	}
-	f := s.was
 	if of.err != nil {
-		if s.next = f.failed(at); ctx.Err() != nil {
-			s.err = of.err
-		}
+		s.next = f.failed(at)
 		return s
 	}
 	if f.PlatformReferenceNo == "" { // an older version has stored it

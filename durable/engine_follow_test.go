@@ -1,6 +1,7 @@
 package durable_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -65,6 +67,28 @@ func TestChangeOfAFollowedOrderIsDeliveredOnce(t *testing.T) {
 	}
 }
 
+func TestFailedOnOrderIsCalledAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		onOrder := e.options.OnOrder
+		e.reopen(func(o *options) {
+			o.OnOrder = func(ctx context.Context, tx *memstore.Tx, change *durable.OrderChange) error {
+				return cmp.Or(errFailed, onOrder(ctx, tx, change))
+			}
+		})
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		o := orderUnder("ref-1", "order-1")
+		o.HotelConfirmNo = "H-1"
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{o}, nil }
+		for range 2 {
+			_, err := e.work(durable.KindOrder)
+			assert.ErrorIs(t, err, errFailed)
+		}
+		assert.Equal(t, []string{"H-1", "H-1"}, e.changes)
+	})
+}
+
 func TestOrderOfAnotherStayIsNotFollowed(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()
@@ -89,6 +113,7 @@ func TestOrderIsFollowedAgainAfterItsBookingWasDeleted(t *testing.T) {
 			e.book = found
 			e.begin("ref-1")
 			e.send()
+			e.edit(durable.KindOrder, "{", `{"other":"order-9",`)
 			if !followed {
 				require.NoError(t, e.Unfollow(t.Context(), "ref-1"))
 			}
@@ -98,6 +123,7 @@ func TestOrderIsFollowedAgainAfterItsBookingWasDeleted(t *testing.T) {
 			e.send()
 			row := e.row(durable.KindOrder, "ref-1")
 			assert.Equal(t, []any{durable.Open, time.Minute}, []any{row.Life, time.Until(row.Due)})
+			assert.NotContains(t, string(row.State), "order-9")
 		})
 	}
 }

@@ -104,6 +104,7 @@ func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 		},
 		OnOrder: func(_ context.Context, tx *memstore.Tx, change *durable.OrderChange) error {
 			assert.True(t, tx.Guarded)
+			assert.Equal(t, e.Account(), change.Account)
 			assert.Equal(t, change.After.PlatformReferenceNo, change.Before.PlatformReferenceNo)
 			e.note(func() { e.changes = append(e.changes, change.After.HotelConfirmNo) })
 			return nil
@@ -256,6 +257,10 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 	}
 	refusal := func() (*hotelstays.BookingOutcome, error) { return nil, refused }
 	late := func() (*hotelstays.BookingOutcome, error) { time.Sleep(time.Hour); return lostAnswer() }
+	atBookBy := func() (*hotelstays.BookingOutcome, error) {
+		time.Sleep(2*time.Minute + durable.ClockMargin)
+		return lostAnswer()
+	}
 	conflict := durable.ErrConflictingOutcome
 	for name, tc := range map[string]struct {
 		book      func() (*hotelstays.BookingOutcome, error)
@@ -279,6 +284,7 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 		"found, after a later round was found":                  {found, 2, durable.EndingFound, durable.EndingFound, 0, false, nil},
 		"unknown, after a later round was refused":              {lostAnswer, 2, durable.EndingFailed, durable.EndingFailed, 0, false, unknown},
 		"unknown after BookBy, after a later round was refused": {late, 2, durable.EndingFailed, "", 0, false, unknown},
+		"unknown at BookBy, after a later round was refused":    {atBookBy, 2, durable.EndingFailed, durable.EndingFailed, 0, false, unknown},
 		"unknown, after a later round was abandoned":            {lostAnswer, 2, durable.EndingAbandoned, "", 0, false, unknown},
 		"found, after a later round was refused":                {found, 2, durable.EndingFailed, durable.EndingFailed, 0, false, conflict},
 	} {
@@ -288,9 +294,7 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 				e.begin("ref-1")
 				e.book = func() (*hotelstays.BookingOutcome, error) {
 					row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
-					if b.Round = tc.round; tc.round > 1 {
-						b.BookBy = time.Now().Add(time.Hour)
-					}
+					b.Round = tc.round
 					if b.Ending = tc.ending; tc.ending != "" {
 						row.Life = durable.Over
 					}
@@ -340,6 +344,9 @@ func TestUnreadableRowIsReported(t *testing.T) {
 			require.NotErrorIs(t, err, durable.ErrNotBegun)
 			require.ErrorContains(t, e.beginTx(requestOf("ref-1")), why)
 			require.ErrorContains(t, e.cancel(toCancel), why)
+			_, err = e.Work(t.Context(), row, 10)
+			require.ErrorContains(t, err, "the booking row")
+			require.ErrorContains(t, err, why)
 			assert.NotEmpty(t, e.row(durable.KindBooking, "ref-1").Sealed, "the request is kept")
 			if row.Life == durable.Open { // Run finds the row
 				time.Sleep(3 * time.Minute)
@@ -365,6 +372,11 @@ func TestRunPostponesUnreadableRows(t *testing.T) {
 				}
 			}
 			e.edit(kind, "{", "")
+			_, err := e.work(kind)
+			require.ErrorContains(t, err, "the "+string(kind)+" row")
+			if kind == durable.KindCancel {
+				require.ErrorContains(t, e.cancel(toCancel), "changed by hand")
+			}
 			time.Sleep(2 * time.Minute)
 			e.runFor(time.Minute)
 			assert.Equal(t, 1, strings.Count(e.log.String(), "a row cannot be worked on"))
@@ -390,7 +402,7 @@ func TestRequestIsErasedAfterBookAndAbandon(t *testing.T) {
 func TestRowsKeepUnknownFields(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
-		e.edit(durable.KindBooking, `{`, `{"newer":12345678901234567890,`)
+		e.edit(durable.KindBooking, `{`, `{"ending":"","newer":12345678901234567890,`)
 		e.edit(durable.KindBooking, `"recovery":{`, `"recovery":{"inner":[1],`)
 		e.book = found
 		e.send()
@@ -428,11 +440,14 @@ func TestRunNeverConfusesTheOrderWithAnotherOrder(t *testing.T) {
 		assert.ErrorIs(t, e.cancel(toCancel), durable.ErrNothingToCancel, "nothing was booked")
 		e.begin("ref-1")
 		assert.ErrorIs(t, e.beginTx(requestOf("ref-1")), durable.ErrAlreadyBegun)
+		_, err := e.Engine.Book(t.Context(), requestOf("ref-1"))
+		assert.ErrorIs(t, err, durable.ErrAlreadyBegun)
+		assert.Equal(t, errFailed, e.InTx(t.Context(), func(context.Context, *memstore.Tx) error { return errFailed }))
 		assert.ErrorContains(t, e.Retry(t.Context(), "ref-1"), "nothing was sent yet")
 		assert.ErrorIs(t, e.Retry(t.Context(), "ref-9"), durable.ErrNotBegun)
 		keys := e.options.Keys
 		e.reopen(func(o *options) { o.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")} })
-		_, err := e.Send(t.Context(), "ref-1")
+		_, err = e.Send(t.Context(), "ref-1")
 		assert.ErrorContains(t, err, "its stored request")
 		e.reopen(func(o *options) { o.Keys = keys })
 		_, err = e.Send(t.Context(), "ref-1")
@@ -460,30 +475,65 @@ func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		references := []string{"ref-1", "ref-2", "ref-3", "ref-4"}
-		e.book = lostAnswer
-		for _, reference := range references {
-			e.begin(reference)
-			_, err := e.Send(t.Context(), reference)
-			require.Error(t, err)
-		}
+		e.loseAll(references...)
 		e.orders = func(of []string) ([]types.Order, error) {
-			if len(of) > 1 && slices.Contains(of, "ref-3") {
+			if len(of) > 1 && slices.Contains(of, "ref-3") || of[0] == "ref-4" {
 				return nil, &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: 400, Code: 7}
 			}
 			return nil, nil
 		}
+		var alone []string
+		e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+			e.note(func() { alone = append(alone, r.CustomerReferenceNo) })
+			r.NextPoll = time.Now().Add(31 * time.Second)
+			return polled(hotelstays.BookingOpen, nil)(r)
+		}
+		for reference, due := range map[string]time.Time{"a first": time.Now().Add(-time.Hour), "z last": time.Now().Add(time.Second)} {
+			e.begin(reference) // a worker sends it
+			row := e.row(durable.KindBooking, reference)
+			row.Due = due
+			e.store.Put(*row)
+		}
 		require.NoError(t, e.beginTx(requestOf("ref-5"), hotelstays.WithUserRef("user")))
 		_, err := e.Send(t.Context(), "ref-5")
 		require.Error(t, err)
+		e.book = func() (*hotelstays.BookingOutcome, error) { return nil, refused }
 		time.Sleep(time.Second)
 		e.runFor(time.Second / 2)
 		assert.Equal(t, hotelstays.PriorityInteractive, e.priority)
-		alone := [][]string{{"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}} // ref-5 belongs to another user
-		assert.ElementsMatch(t, append(alone, references), e.asked)
+		divided := [][]string{{"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}}
+		assert.ElementsMatch(t, append(divided, references), e.asked)
+		assert.ElementsMatch(t, []string{"ref-4", "ref-5"}, alone, "ref-4 is refused, and ref-5 has another user")
+		assert.Equal(t, []durable.Ending{durable.EndingFailed, durable.EndingFailed}, e.outcomes)
 		for _, reference := range references {
 			due := e.row(durable.KindBooking, reference).Due
 			assert.Equal(t, 31*time.Second, time.Until(due).Round(time.Second), "as after a poll for only this booking")
 		}
+	})
+}
+
+// A refused read of many orders does not mean that the orders are missing.
+func TestRefusedReadOfManyOrdersIsDivided(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		for _, reference := range []string{"ref-1", "ref-2", "ref-3"} {
+			e.book = func() (*hotelstays.BookingOutcome, error) {
+				o := orderUnder(reference, "order-1")
+				return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: &o}, nil
+			}
+			e.begin(reference)
+			_, err := e.Send(t.Context(), reference)
+			require.NoError(t, err)
+		}
+		e.orders = func(of []string) ([]types.Order, error) {
+			if slices.Contains(of, "ref-3") {
+				return nil, &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: 400, Code: 7}
+			}
+			return []types.Order{orderUnder(of[0], "order-1")}, nil
+		}
+		time.Sleep(time.Minute)
+		e.runFor(time.Second / 2)
+		assert.Equal(t, [][]string{{"ref-1", "ref-2", "ref-3"}, {"ref-1"}, {"ref-2", "ref-3"}, {"ref-2"}, {"ref-3"}}, e.asked)
+		assert.NotContains(t, e.log.String(), "disappeared")
 	})
 }
 
@@ -544,12 +594,7 @@ func TestPanicIsAnErrorWithoutItsText(t *testing.T) {
 		assert.NotContains(t, err.Error()+e.log.String(), "12345678")
 	})
 	inBubble(t, func(t *testing.T, e *engine) { // the panic is in a request for several rows
-		e.book = lostAnswer
-		for _, reference := range []string{"ref-1", "ref-2"} {
-			e.begin(reference)
-			_, err := e.Send(t.Context(), reference)
-			require.Error(t, err)
-		}
+		e.loseAll("ref-1", "ref-2")
 		e.orders = func([]string) ([]types.Order, error) { panic("passport 12345678") }
 		time.Sleep(time.Second)
 		e.runFor(time.Second)

@@ -96,8 +96,8 @@ func (f followed) keep(ring *keyring.Ring, order *types.Order) (_ followed, err 
 // seen returns the order as the caller last received it, as text and decoded. Both are nil if no key
 // decrypts the text.
 func (f followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
-	plain, err := ring.Open(f.place(), f.Seen)
-	if err != nil || json.Unmarshal(plain, &order) != nil {
+	plain, _ = ring.Open(f.place(), f.Seen)
+	if json.Unmarshal(plain, &order) != nil {
 		return nil, nil
 	}
 	return plain, order
@@ -209,8 +209,8 @@ func sameWhereKnown(a, b any) bool {
 		}
 		return ok
 	case []any:
-		b, ok := b.([]any)
-		ok = ok && len(a) == len(b)
+		b, _ := b.([]any)
+		ok := len(a) == len(b)
 		for i := 0; ok && i < len(a); i++ {
 			ok = sameWhereKnown(a[i], b[i])
 		}

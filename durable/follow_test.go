@@ -171,6 +171,11 @@ func TestUnknownFieldsOfAnotherVersionAreNoChange(t *testing.T) {
 	}
 }
 
+func TestOrderIsComparedAsJSON(t *testing.T) {
+	assert.Equal(t, start, fieldsOf(start), "a type with JSON of its own")
+	assert.Nil(t, fieldsOf((*types.Order)(nil)))
+}
+
 // An order is missing if a complete answer lacks it. A failed read proves nothing, and is repeated soon.
 func TestMissingOrderIsReadFor30Days(t *testing.T) {
 	ring := newRing(t, "a key of thirty-two random bytes")
@@ -181,8 +186,8 @@ func TestMissingOrderIsReadFor30Days(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, changed)
 	assert.Zero(t, back.MissingSince)
-	assert.False(t, lost.lost(after(29*24*time.Hour)).Settled)
-	assert.True(t, lost.lost(after(31*24*time.Hour)).Settled, "no answer had it for 30 days")
+	assert.False(t, lost.lost(after(time.Hour+30*24*time.Hour-1)).Settled)
+	assert.True(t, lost.lost(after(time.Hour+30*24*time.Hour)).Settled, "no answer had it for 30 days")
 	over := time.Date(2026, 7, 6, 0, 0, 1, 0, time.UTC)
 	assert.False(t, f.lost(over.Add(-24*time.Hour)).Settled)
 	gone := f.lost(over)
@@ -237,6 +242,7 @@ func TestOrderIsSettledByItsStatusAndDates(t *testing.T) {
 		"open, and past its check-in":         {1, day(4), false},
 		"an unknown state past its check-in":  {5, day(4), false},
 		"open, a day after its check-out":     {1, day(5), false}, // in some time zones this day is not over
+		"open, at the end of that day":        {1, day(6).Add(-time.Second), false},
 		"open, and past its check-out":        {1, day(6), true},
 		"an unknown state past its check-out": {5, day(6), true},
 	} {

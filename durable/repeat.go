@@ -19,13 +19,13 @@ const attempts = 12
 func Repeat(ctx context.Context, transact func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := transact()
-		if err == nil || attempt == attempts || !isUndone(err) {
+		if attempt == attempts || !isUndone(err) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(rand.N(10 * time.Millisecond << min(attempt, 5))):
+		case <-time.After(rand.N(100 * time.Millisecond)):
 		}
 	}
 }

@@ -50,8 +50,8 @@ func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.
 		e.logUnknown(ctx, row)
 		return time.Now().Add(unknownPause), nil
 	}
-	if e.opts.Clients != nil && row.Unreadable == nil {
-		kind, _ := e.scheduled.LoadOrStore(row.Kind, newShares(workers, []Kind{row.Kind}, true))
+	if e.opts.Clients != nil {
+		kind, _ := e.scheduled.LoadOrStore(row.Kind, newShares(workers, nil, true))
 		shared, _ := kind.(*shares)
 		if !shared.takeShare(row.Kind, row.Account) {
 			return time.Now().Add(sharePause), nil
@@ -59,17 +59,6 @@ func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.
 		defer shared.give(row.Kind, row.Account)
 	}
 	return e.guarded(ctx, row, e.next)
-}
-
-// logUnknown logs that the rows of an account wait, once in a while.
-func (e *Engine[Tx]) logUnknown(ctx context.Context, row *Row) {
-	now := time.Now()
-	if until, logged := e.unknown.Load(row.Account); logged && now.Before(until.(time.Time)) {
-		return
-	}
-	e.unknown.Store(row.Account, now.Add(unreadablePause))
-	e.log.ErrorContext(ctx, "rows of an account without a client are due; they wait until Clients returns its client",
-		slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference))
 }
 
 // guarded does a step, unless a worker of this process has the row. It turns a panic into an error.
@@ -208,10 +197,8 @@ func (r *run[Tx]) start(ctx context.Context, kind Kind, job func()) {
 
 // pause waits until Run should look for work again.
 func (r *run[Tx]) pause(ctx context.Context) {
-	timer := time.NewTimer(r.opts.PollInterval)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(r.opts.PollInterval):
 	case <-r.woken:
 		clear(r.locked) // the wake-up may have changed a row between a look and its lease
 	case <-r.workers.freed:
@@ -258,8 +245,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 			bad = append(bad, row)
 			return true
 		}
-		_, held := r.working.Load(row.ID)
-		return held
+		return false
 	})
 	r.postpone(ctx, bad, func(Row) time.Time { return now.Add(unreadablePause) })
 	jobs = r.jobsOf(kind, due[:min(len(due), together)], now, n)
@@ -279,25 +265,6 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 		jobs[i] = mine
 	}
 	return slices.DeleteFunc(jobs, func(job []Row) bool { return len(job) == 0 }), err
-}
-
-// ofKnown leaves out the rows of accounts without a client, and logs such accounts once in a while.
-func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
-	known := map[string]bool{}
-	return slices.DeleteFunc(due, func(row Row) bool {
-		is, seen := known[row.Account]
-		if !seen {
-			is = r.of(row.Account).client != nil
-			known[row.Account] = is
-			r.last[kind] = row.Account // the next look begins after this account, even if no job begins
-		}
-		if is {
-			r.unknown.Delete(row.Account)
-		} else {
-			r.of(row.Account).logUnknown(ctx, &row)
-		}
-		return !is
-	})
 }
 
 // unreadable reports whether a row cannot be read, and logs why.
@@ -323,16 +290,19 @@ type shared struct{ account, market, userRef string }
 // sharing returns the part of a row's request that other rows of the request must have, too. alone is true if the
 // row needs its own request.
 func sharing(row *Row, now time.Time) (with shared, alone bool) {
+	with.account = row.Account
 	switch row.Kind {
 	case KindBooking:
 		b, _ := read[booking](row)
-		return shared{row.Account, b.Recovery.Market, b.Recovery.UserRef}, !b.pollTogether(now)
+		with.market, with.userRef, alone = b.Recovery.Market, b.Recovery.UserRef, !b.pollTogether(now)
 	case KindOrder:
 		f, _ := read[followed](row)
-		return shared{row.Account, f.Market, f.UserRef}, false
+		with.market, with.userRef = f.Market, f.UserRef
+	default:
+		c, _ := read[cancellation](row)
+		with.market, with.userRef, alone = c.Options.Market, c.Options.UserRef, true
 	}
-	c, _ := read[cancellation](row)
-	return shared{row.Account, c.Options.Market, c.Options.UserRef}, true
+	return with, alone
 }
 
 // jobsOf divides rows among at most n workers. Rows that can share a request are one job. Nobody waits for
@@ -367,9 +337,7 @@ func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]R
 
 // work does the next step of each claimed row.
 func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
-	at := time.Now()
-	if r.client == nil { // the account was known when the rows were claimed, and is not any more
-		r.postpone(ctx, rows, func(Row) time.Time { return at.Add(unknownPause) })
+	if r.client == nil { // the account was known when the rows were claimed, and is not any more: they are due after the lease
 		return
 	}
 	if kind == KindOrder {
@@ -377,46 +345,9 @@ func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 		return
 	}
 	if len(rows) > 1 {
-		rows = r.pollTogether(ctx, rows, at)
+		rows = r.pollTogether(ctx, rows, time.Now())
 	}
 	r.each(ctx, kind, rows, func(ctx context.Context, row *Row) (time.Time, error) { return r.next(ctx, row) })
-}
-
-// workOrders reads the orders of each user in one request. A worker ends the lease of rows that it cannot read
-// early in the lease.
-func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
-	readBy := rows[0].Due.Add(readTimeout - lease)
-	requests, groups := map[shared]int{}, [][]Row{}
-	for _, row := range rows {
-		with, _ := sharing(&row, readBy)
-		i, found := requests[with]
-		if !found {
-			i, groups = len(groups), append(groups, nil)
-			requests[with] = i
-		}
-		groups[i] = append(groups[i], row)
-	}
-	for _, group := range groups {
-		at := time.Now()
-		if at.After(readBy) {
-			r.postpone(ctx, group, func(Row) time.Time { return at })
-			continue
-		}
-		readings, sights := r.readTogether(ctx, group), map[string]sight{}
-		var quiet, others []Row
-		for _, row := range group {
-			s := r.compared(ctx, &row, at, readings[row.Reference])
-			if sights[row.Reference] = s; s.quiet() {
-				quiet = append(quiet, row)
-			} else {
-				others = append(others, row)
-			}
-		}
-		r.postpone(ctx, quiet, func(row Row) time.Time { return sights[row.Reference].next.Due })
-		r.each(ctx, KindOrder, others, func(ctx context.Context, row *Row) (time.Time, error) {
-			return r.storeSight(ctx, row, sights[row.Reference])
-		})
-	}
 }
 
 // each does a step for each row, on as many workers as are free. While a slow function of the caller keeps one

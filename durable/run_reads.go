@@ -5,14 +5,53 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+// workOrders reads the orders of each user in one request. A worker ends the lease of rows that it cannot read
+// early in the lease.
+func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
+	readBy := rows[0].Due.Add(readTimeout - lease)
+	requests, groups := map[shared]int{}, [][]Row{}
+	for _, row := range rows {
+		with, _ := sharing(&row, readBy)
+		i, found := requests[with]
+		if !found {
+			i, groups = len(groups), append(groups, nil)
+			requests[with] = i
+		}
+		groups[i] = append(groups[i], row)
+	}
+	for _, group := range groups {
+		at := time.Now()
+		if at.After(readBy) {
+			r.postpone(ctx, group, func(Row) time.Time { return at })
+			continue
+		}
+		readings, sights := r.readTogether(ctx, group), map[string]sight{}
+		var quiet, others []Row
+		for _, row := range group {
+			s := r.compared(ctx, &row, at, readings[row.Reference])
+			if sights[row.Reference] = s; s.quiet() {
+				quiet = append(quiet, row)
+			} else {
+				others = append(others, row)
+			}
+		}
+		r.postpone(ctx, quiet, func(row Row) time.Time { return sights[row.Reference].next.Due })
+		r.each(ctx, KindOrder, others, func(ctx context.Context, row *Row) (time.Time, error) {
+			return r.storeSight(ctx, row, sights[row.Reference])
+		})
+	}
+}
 
 // pollTogether polls for several bookings in one request. It stores the next poll of the bookings that were not
 // found, and returns the other bookings: only a poll for a single booking shows whether the order is the
@@ -82,6 +121,26 @@ func readOptions(row *Row) []hotelstays.CallOption {
 		options.Priority = hotelstays.PriorityBackground
 	}
 	return options.append(nil)
+}
+
+// ordersOf reads the orders under references.
+func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []hotelstays.CallOption) (map[string][]types.Order, error) {
+	resp, err := e.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
+		append(opts, hotelstays.WithTimeout(readTimeout))...)
+	if err != nil {
+		return nil, err
+	}
+	if !resp.Complete() {
+		return nil, errors.New("QueryOrders returned an empty list but announced further orders, so the order may exist")
+	}
+	under := map[string][]types.Order{}
+	for _, o := range resp.Orders {
+		if !slices.Contains(references, o.CustomerReferenceNo) {
+			return nil, fmt.Errorf("QueryOrders returned an order under reference %q, which was not requested", o.CustomerReferenceNo)
+		}
+		under[o.CustomerReferenceNo] = append(under[o.CustomerReferenceNo], o)
+	}
+	return under, nil
 }
 
 // isOfContent reports whether an error is caused by what a request asks for: a refusal, or an

@@ -1,9 +1,12 @@
 package durable
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Each kind without a worker can still get one. But every kind may have two workers before a worker is reserved for
@@ -14,6 +17,7 @@ func TestWorkersAreSharedByKind(t *testing.T) {
 		{10, 0, 1, 0, 8},
 		{10, 1, 1, 1, 7},
 		{10, 8, 0, 0, 0},
+		{10, 9, 0, 0, 0},
 		{10, 0, 4, 4, 2},
 		{10, 0, 6, 4, 0},
 		{10, 0, 9, 0, 1},
@@ -49,4 +53,17 @@ func TestWorkersAreSharedByAccount(t *testing.T) {
 	assert.False(t, s.mayHave("a", 1, 2))
 	assert.True(t, s.mayHave("b", 0, 1))
 	assert.False(t, s.mayHave("b", 0, 2))
+}
+
+// The orders of many users of an account take turns on its workers. An account without a worker waits.
+func TestOrdersOfManyUsersShareTheWorkersOfTheirAccount(t *testing.T) {
+	r := &run[any]{last: map[Kind]string{}, workers: newShares(4, []Kind{KindOrder}, true)}
+	var due []Row
+	for _, id := range []ID{{"a", KindOrder, "1"}, {"a", KindOrder, "2"}, {"a", KindOrder, "3"}, {"a", KindOrder, "4"}, {"b", KindOrder, "5"}} {
+		state, err := json.Marshal(followed{CustomerReferenceNo: id.Reference, Fingerprint: id.Account, UserRef: "user-" + id.Reference})
+		require.NoError(t, err)
+		due = append(due, Row{ID: id, Life: Open, State: state})
+	}
+	jobs := r.jobsOf(KindOrder, due, time.Time{}, 2)
+	assert.Equal(t, [][]Row{{due[0], due[2]}, {due[1], due[3]}}, jobs)
 }

@@ -35,11 +35,16 @@ func (e *engine) work(kind durable.Kind) (time.Time, error) {
 }
 
 // lose begins ref-1, whose Book gets no answer.
-func (e *engine) lose() {
-	e.begin("ref-1")
+func (e *engine) lose() { e.loseAll("ref-1") }
+
+// loseAll begins bookings whose Book gets no answer.
+func (e *engine) loseAll(references ...string) {
 	e.book = lostAnswer
-	_, err := e.Send(e.t.Context(), "ref-1")
-	require.Error(e.t, err)
+	for _, reference := range references {
+		e.begin(reference)
+		_, err := e.Send(e.t.Context(), reference)
+		require.Error(e.t, err)
+	}
 }
 
 // polled returns a poll that ends with a state and an error.
@@ -132,6 +137,12 @@ func TestRunLooksForDueRows(t *testing.T) {
 				assert.Equal(t, durable.DueLook{Kind: kind, Account: e.Account(), At: at, Limit: 110, Each: 12},
 					q.of[i], "with ten workers, of which two are kept for the other kinds")
 			}
+			e.reopen(func(o *options) { o.MaxWorkers = 300 })
+			q.of = nil
+			ctx, cancel = context.WithTimeout(t.Context(), time.Second/2)
+			defer cancel()
+			require.NoError(t, e.Run(ctx, q))
+			assert.Equal(t, 1, q.of[0].Each)
 		})
 	}
 }
@@ -266,6 +277,16 @@ func TestWakeBetweenLookAndLeaseDelaysNothing(t *testing.T) {
 		defer cancel()
 		require.NoError(t, e.Run(ctx, &beforeLease{e.store, wake}))
 		assert.Len(t, e.asked, 1)
+		e.orders = func(of []string) ([]types.Order, error) { // a webhook comes during a read
+			if len(e.asked) == 2 {
+				wake()
+			}
+			return orderOne(of)
+		}
+		wake()
+		e.runFor(time.Second)
+		assert.Len(t, e.asked, 3)
+		assert.NotContains(t, e.log.String(), "a step failed")
 	})
 }
 
@@ -354,6 +375,9 @@ func TestBookAndCancelHaveBookTimeoutAndTheStoredOptions(t *testing.T) {
 		assert.ErrorAs(t, err, &invalid)
 		_, err = e.Engine.Book(t.Context(), requestOf("ref-3"), hotelstays.WithHeader("X-Gateway", "key"))
 		assert.ErrorAs(t, err, &invalid)
+		assert.ErrorAs(t, e.beginTx(requestOf("ref-3"), hotelstays.WithHeader("X-Gateway", "key")), &invalid)
+		_, err = e.Engine.Book(t.Context(), requestOf("ref-3"), hotelstays.WithBatchSize(2))
+		assert.ErrorAs(t, err, &invalid, "Book does not take it")
 		assert.Nil(t, e.row(durable.KindBooking, "ref-3"))
 	})
 }
@@ -424,6 +448,7 @@ func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
 				e.lose()
 				time.Sleep(tc.after)
+				e.log.Reset()
 				page, stop := e.Watch("ref-1")
 				defer stop()
 				e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
@@ -444,6 +469,7 @@ func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 				}
 				assert.Equal(t, []any{tc.ending, tc.delivered, tc.delivered}, []any{e.booking().Ending, len(e.outcomes), len(page)})
 				assert.Contains(t, e.log.String(), tc.log)
+				assert.Equal(t, tc.log == "", e.log.String() == "")
 				if tc.ending != "" {
 					due, err = e.work(durable.KindBooking)
 					assert.Equal(t, []any{true, nil}, []any{due.IsZero(), err}, "nothing is left to do")
@@ -492,14 +518,23 @@ func TestSingleProcessPollsInterruptedBookingsAtOnce(t *testing.T) {
 	}
 }
 
+// interrupted begins ref-1, whose process dies during Book. Book may be under way for a time.
+func (e *engine) interrupted(within time.Duration) {
+	e.begin("ref-1")
+	row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
+	b.BookBy = time.Now().Add(within)
+	row.State, row.Due, row.Sealed = textOf(e.t, b), b.BookBy, nil
+	e.store.Put(*row)
+}
+
 // The dead process cannot report the booking, so the worker that polls first logs it.
 func TestUnknownOutcomeOfADeadProcessIsLoggedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.begin("ref-1")
-		row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
-		b.BookBy = time.Now().Add(time.Minute)
-		row.State, row.Due, row.Sealed = textOf(t, b), b.BookBy, nil
-		e.store.Put(*row)
+		e.interrupted(time.Minute)
+		e.log.Reset()
+		require.NoError(t, e.Wake(t.Context(), "ref-1"))
+		e.runFor(30 * time.Second)
+		require.Empty(t, e.log.String(), "its Book may still be under way")
 		e.runFor(5 * time.Minute)
 		assert.Equal(t, 1, strings.Count(e.log.String(), "ended during Book, so the outcome is unknown"))
 		assert.Contains(t, e.log.String(),
@@ -615,6 +650,7 @@ func TestInterruptedReadOfManyRowsIsRepeatedAtOnce(t *testing.T) {
 			e.orders = func([]string) ([]types.Order, error) { stop(); return nil, ctx.Err() }
 			require.NoError(t, e.Run(ctx, e.store))
 			assert.Len(t, e.asked, 1)
+			assert.NotContains(t, e.log.String(), "cannot be read")
 			for _, reference := range []string{"ref-1", "ref-2"} {
 				assert.WithinDuration(t, time.Now(), e.row(kind, reference).Due, 0)
 			}
@@ -664,6 +700,81 @@ func TestOrdersOfManyUsersAreReadOneAfterTheOther(t *testing.T) {
 	})
 }
 
+// followChanged begins ref-1 to ref-n. Their orders are followed, and have changed.
+func (e *engine) followChanged(n int) {
+	e.book = found
+	for i := range n {
+		reference := fmt.Sprint("ref-", i+1)
+		e.begin(reference)
+		_, err := e.Send(e.t.Context(), reference)
+		require.NoError(e.t, err)
+	}
+	time.Sleep(time.Minute)
+	e.orders = func(of []string) (orders []types.Order, _ error) {
+		for _, reference := range of {
+			o := orderUnder(reference, "order-1")
+			o.HotelConfirmNo = reference
+			orders = append(orders, o)
+		}
+		return orders, nil
+	}
+}
+
+// One worker has found all bookings by one request. Their steps use the free workers, of which two are kept for the
+// other kinds.
+func TestRowsOfOneRequestUseTheFreeWorkers(t *testing.T) {
+	for _, bookings := range []int{3, 6} {
+		inBubble(t, func(t *testing.T, e *engine) {
+			e.reopen(func(o *options) { o.MaxWorkers = 5 })
+			for i := range bookings {
+				e.loseAll(fmt.Sprint("ref-", i+1))
+			}
+			e.orders = func(of []string) (orders []types.Order, _ error) {
+				for _, reference := range of {
+					orders = append(orders, orderUnder(reference, "order-1"))
+				}
+				return orders, nil
+			}
+			time.Sleep(time.Second)
+			working, most := 0, 0
+			e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+				e.note(func() { working++; most = max(most, working) })
+				time.Sleep(time.Second)
+				e.note(func() { working-- })
+				return polled(hotelstays.BookingFound, nil)(r)
+			}
+			e.runFor(time.Second / 2)
+			assert.Equal(t, []int{1, 3}, []int{len(e.asked), most})
+		})
+	}
+}
+
+// OnOrder is slow. A row that had too little time in its lease is due again at once, and a row whose OnOrder has failed
+// is due after a pause.
+func TestRowWithoutTimeIsDueAgainAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		delivered := map[string]time.Duration{}
+		var began time.Time
+		e.reopen(func(o *options) {
+			o.MaxWorkers = 1
+			o.OnOrder = func(ctx context.Context, _ *memstore.Tx, change *durable.OrderChange) error {
+				select {
+				case <-time.After(30 * time.Second):
+					delivered[change.After.CustomerReferenceNo] = time.Since(began)
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		})
+		e.followChanged(3)
+		began = time.Now()
+		e.runFor(150 * time.Second)
+		assert.Equal(t, map[string]time.Duration{"ref-1": 30 * time.Second, "ref-3": (55 + 30) * time.Second, "ref-2": (55 + 60 + 30) * time.Second},
+			delivered)
+	})
+}
+
 // After the lease the poll is repeated. If the process of the poll ends, another process repeats it immediately.
 func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 	for name, ends := range map[string]bool{"the poll fails": false, "the process of the poll ends": true} {
@@ -675,7 +786,7 @@ func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 				defer stop()
 				polls, failed := 0, time.Now()
 				e.step = func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
-					time.Sleep(time.Second)
+					time.Sleep(time.Second / 2) // Run looks for work each second, and not while the poll ends
 					polls++
 					if failed = time.Now(); ends {
 						stop()
@@ -704,7 +815,9 @@ type slowQueue struct {
 }
 
 func (q slowQueue) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
-	q.look(ctx)
+	if q.look(ctx); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	return q.Store.Due(ctx, look)
 }
 
@@ -744,6 +857,12 @@ func TestWaitForADatabaseIsBounded(t *testing.T) {
 		}, func() { leases = append(leases, time.Now()) }}))
 		assert.Equal(t, 10*time.Second, limits[0], "the limit for a look for work")
 		assert.Equal(t, 5*time.Second, leases[1].Sub(leases[0]), "the pause after another process has leased the row")
+	})
+	inBubble(t, func(t *testing.T, e *engine) {
+		ctx, stop := context.WithCancel(t.Context())
+		e.log.Reset()
+		require.NoError(t, e.Run(ctx, slowQueue{e.store, func(context.Context) { stop() }, nil}))
+		assert.Empty(t, e.log.String(), "the process ends during a look")
 	})
 }
 

@@ -122,7 +122,7 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 	}{
 		"BeginTx": {"", func(*engine) {}, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
 		"InTx": {"", func(*engine) {}, func(e *engine, _ *failingStore, _ *durable.Row) error {
-			return e.InTx(e.t.Context(), func(ctx context.Context, tx *memstore.Tx) error { return e.BeginTx(ctx, tx, requestOf("ref-1")) })
+			return e.InTx(e.t.Context(), func(_ context.Context, tx *memstore.Tx) error { assert.True(e.t, tx.Guarded); return nil })
 		}},
 		"BeginTx again": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
 		"Book": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error {
@@ -169,13 +169,12 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 			return err
 		}},
 		"Run": {"", again, run},
+		"Run of a single process": {"", func(e *engine) {
+			e.interrupted(time.Minute)
+			e.options.SingleProcess = true
+		}, run},
 		"Run polls for two bookings": {"", func(e *engine) {
-			e.book = lostAnswer
-			for _, reference := range []string{"ref-1", "ref-2"} {
-				e.begin(reference)
-				_, err := e.Send(e.t.Context(), reference)
-				require.Error(e.t, err)
-			}
+			e.loseAll("ref-1", "ref-2")
 			e.orders = func([]string) ([]types.Order, error) { return nil, nil }
 			time.Sleep(time.Second)
 		}, run},
@@ -197,10 +196,11 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 					require.NoError(t, err)
 					err = tc.act(e, store, row)
 					more = store.operation.Load() >= failing
-					switch call, _, _ := strings.Cut(name, " "); {
-					case more && err != nil && tc.kind == "":
+					if call, _, _ := strings.Cut(name, " "); more && err != nil && tc.kind == "" {
 						assert.ErrorContains(t, err, call, "operation %d", failing)
-					case more && !errors.Is(err, errDisk):
+						assert.NotContains(t, err.Error(), "%!")
+					}
+					if more && !errors.Is(err, errDisk) {
 						assert.Contains(t, e.log.String(), errDisk.Error(), "operation %d: %v", failing, err)
 					}
 				})

@@ -66,6 +66,15 @@ func TestCancellationWithTwoPossibleOrdersIsRefused(t *testing.T) {
 		assert.Equal(t, []durable.CancelEnding{durable.CancelRefused}, e.cancelled)
 		assert.Contains(t, e.cancellation().Problem, "order-1, order-2")
 	})
+	synctest.Test(t, func(t *testing.T) { // Cancel was sent, for an order that has no number
+		_, e := twoProcesses(t)
+		e.loseCancel()
+		e.edit(durable.KindCancel, `"platformReferenceNo":"order-1",`, "")
+		time.Sleep(5 * time.Minute)
+		e.orders = twoOrders
+		e.stepOf(durable.KindCancel)
+		assert.Empty(t, e.cancellation().Ending)
+	})
 }
 
 // A watching page notices only the successful call.
@@ -88,6 +97,9 @@ func TestOnCancelIsCalledAgainAfterAnError(t *testing.T) {
 		defer stop()
 		e.runFor(50 * time.Second)
 		assert.Equal(t, []int{1, 0}, []int{calls, len(page)})
+		another := toCancel
+		another.PlatformReferenceNo = "order-2"
+		assert.ErrorIs(t, e.cancel(another), durable.ErrAlreadyCancelled, "OnCancel must receive the first cancellation")
 		e.runFor(time.Minute)
 		assert.Equal(t, []int{2, 1}, []int{calls, len(page)})
 		assert.Len(t, e.cancels, 1)
@@ -104,6 +116,12 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 		e.stepOf(durable.KindCancel)
 		assert.False(t, e.row(durable.KindBooking, "ref-1").Due.After(time.Now()))
 		assert.Empty(t, e.asked, "the order is read only after the booking has ended")
+		assert.Zero(t, e.cancellation().Bound)
+		row.Busy = true
+		e.store.Put(*row)
+		busy, began := e.row(durable.KindBooking, "ref-1"), time.Now()
+		e.stepOf(durable.KindCancel)
+		assert.Equal(t, []any{busy, began}, []any{e.row(durable.KindBooking, "ref-1"), time.Now()}, "a worker polls already")
 		e.book = func() (*hotelstays.BookingOutcome, error) {
 			booking := e.row(durable.KindBooking, "ref-1")
 			require.NoError(t, e.cancel(toCancel))
@@ -125,7 +143,7 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 	})
 }
 
-// A scheduler calls Work with a row of an account that the client does not serve.
+// A scheduler calls Work with a row of an account that the client does not serve, and then with an unreadable row.
 func TestRowOfAnotherAccountWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
@@ -134,6 +152,9 @@ func TestRowOfAnotherAccountWaits(t *testing.T) {
 		due, err := e.Work(t.Context(), row, 10)
 		assert.Equal(t, []any{time.Minute, nil}, []any{time.Until(due), err})
 		assert.Contains(t, e.log.String(), "account without a client")
+		row.Unreadable = errFailed
+		_, err = e.Work(t.Context(), row, 10)
+		assert.ErrorContains(t, err, "changed by hand")
 	})
 }
 

@@ -181,52 +181,6 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 	assert.Equal(w, books, w.books())
 }
 
-// freeze begins a booking, and holds back the answer to its Book until the booking is stored as absent. thaw ends this
-// Book without an answer.
-func (w *World[Tx]) freeze(reference string) (thaw func()) {
-	w.Helper()
-	w.Begin(reference)
-	w.Options.BookTimeout = Patience
-	answer := w.Hold("/book")
-	answer.lose = true
-	ctx, cancel := context.WithCancel(w.Context())
-	sent := make(chan error, 1)
-	go func() { _, err := w.Send(ctx, reference); sent <- err }()
-	answer.Wait()
-	stop := w.Work()
-	w.HasState(reference, durable.EndingAbsent, 5*time.Minute)
-	stop()
-	return func() {
-		w.Helper()
-		cancel()
-		answer.Release()
-		require.Equal(w, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(<-sent))
-	}
-}
-
-// The frozen Book has made an order, so the booking must not stay absent.
-func thawsAfterTheEnd[Tx any](w *World[Tx]) {
-	w.freeze("ref-1")()
-	assert.Equal(w, durable.PhasePolling, w.Fleet.Stored("ref-1").Phase(time.Now()))
-	w.Advance(3 * time.Hour)
-	w.Work()
-	w.HasState("ref-1", durable.EndingFound, time.Minute)
-	assert.Equal(w, 2, w.Row("ref-1").Ended)
-}
-
-func thawsInTheNextRound[Tx any](w *World[Tx]) {
-	thaw := w.freeze("ref-1")
-	require.NoError(w, w.BeginAlone(w.Request("ref-1")))
-	before := w.Fleet.Stored("ref-1")
-	thaw()
-	after := w.Fleet.Stored("ref-1")
-	assert.WithinDuration(w, time.Now(), after.Earlier, 10*time.Second)
-	after.Earlier, after.Due = time.Time{}, before.Due
-	assert.Equal(w, before, after)
-	assert.Equal(w, 1, w.Row("ref-1").Ended)
-	assert.NotNil(w, w.MustSend("ref-1").Order)
-}
-
 // failing counts the calls of a function. The first calls fail, the next call panics, and later calls succeed.
 type failing struct {
 	atomic.Int32

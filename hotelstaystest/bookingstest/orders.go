@@ -58,35 +58,6 @@ func cancelledOnce[Tx any](w *World[Tx]) {
 	assert.Equal(w, &cost, stored.ServiceFee)
 }
 
-func cancelRefused[Tx any](w *World[Tx]) {
-	w.Booked("ref-1")
-	w.SetCancelRule("ref-1", hotelstaystest.CancelNeedsReason)
-	require.NoError(w, w.CancelAlone("ref-1", nil))
-	w.Work()
-	w.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
-	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelOrder) { r.Reason = "illness" }))
-	w.CancelEnds("ref-1", durable.CancelDone, 2, 0)
-	assert.Equal(w, 2, w.cancels())
-	assert.Equal(w, "illness", w.Ledger().Cancellations()[0].Reason)
-}
-
-func cancelAnswersLost[Tx any](w *World[Tx]) {
-	w.Booked("made", "lost")
-	for _, reference := range []string{"made", "lost"} {
-		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultCut, Reference: reference,
-			Commit: reference == "made"})
-		require.NoError(w, w.CancelAlone(reference, nil))
-	}
-	w.Work()
-	w.Another(nil).Work()
-	w.CancelEnds("made", durable.CancelDone, 1, 0)
-	w.CancelEnds("lost", durable.CancelStanding, 1, time.Minute)
-	assert.Equal(w, 2, w.cancels())
-	require.NoError(w, w.CancelAlone("lost", nil))
-	w.CancelEnds("lost", durable.CancelDone, 2, 0)
-	assert.Equal(w, 3, w.cancels())
-}
-
 func cancelWaits[Tx any](w *World[Tx]) {
 	w.Begin("ref-1")
 	require.NoError(w, w.CancelAlone("ref-1", nil))
@@ -246,71 +217,4 @@ func followed[Tx any](w *World[Tx]) {
 	w.hasMirror("ref-2", 2, 0)
 	_, changes := w.mirror("ref-1")
 	assert.Equal(w, 2, changes, "a settled order is not read")
-}
-
-func onOrderFails[Tx any](w *World[Tx]) {
-	calls := failing{failures: []error{errors.New("OnOrder failed")}}
-	w = w.following(func(ctx context.Context, tx Tx, change *durable.OrderChange) error {
-		assert.EqualValues(w, 1, change.Before.Status)
-		return calls.after(w.Fleet.StoreOrder(ctx, tx, change))
-	})
-	w.Booked("ref-1")
-	w.ConfirmOrder("ref-1")
-	w.Work()
-	w.hasMirror("ref-1", 1, time.Minute)
-	assert.EqualValues(w, 3, calls.Load())
-}
-
-func watched[Tx any](w *World[Tx]) {
-	w = w.following(w.Fleet.StoreOrder)
-	changed, stop := w.Watch("ref-1")
-	other, stopOther := w.Watch("ref-2")
-	defer stopOther()
-	next := func() (state, mirror, cancel string) {
-		select {
-		case <-changed:
-		case <-time.After(Patience):
-			require.FailNow(w, "Watch signalled no change")
-		}
-		w.scan("ref-1", "state, mirror, cancel", &state, &mirror, &cancel)
-		return state, mirror, cancel
-	}
-	w.Begin("ref-1")
-	assert.Empty(w, changed, "no outcome or change was stored yet")
-	w.MustSend("ref-1")
-	state, mirror, _ := next()
-	assert.Equal(w, "found", state)
-	assert.Empty(w, mirror)
-	w.Work()
-	w.ConfirmOrder("ref-1")
-	require.NoError(w, w.Wake(w.Context(), "ref-1"))
-	_, mirror, cancel := next()
-	assert.NotEmpty(w, mirror)
-	assert.Empty(w, cancel)
-	require.NoError(w, w.CancelAlone("ref-1", nil))
-	_, before, cancel := next()
-	assert.EqualValues(w, durable.CancelDone, cancel)
-	if before == mirror {
-		next() // a second signal, for the change of the order
-	}
-	assert.Empty(w, other)
-	stop()
-}
-
-func unfollowed[Tx any](w *World[Tx]) {
-	w = w.following(w.Fleet.StoreOrder)
-	w.Booked("ref-1", "ref-2")
-	require.NoError(w, w.Unfollow(w.Context(), "ref-1"))
-	require.NoError(w, w.Unfollow(w.Context(), "unknown"))
-	w.ConfirmOrder("ref-1")
-	w.ConfirmOrder("ref-2")
-	w.Work()
-	require.NoError(w, w.Wake(w.Context(), "ref-1"))
-	w.Fleet.Pass(time.Hour)
-	w.hasMirror("ref-2", 1, 0)
-	w.SetOrderStatus("ref-2", 4)
-	require.NoError(w, w.Wake(w.Context(), "ref-2"))
-	w.hasMirror("ref-2", 2, 0) // a followed order ref-1 would have been read too
-	_, changes := w.mirror("ref-1")
-	assert.Zero(w, changes)
 }

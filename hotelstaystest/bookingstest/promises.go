@@ -34,16 +34,10 @@ func promises[Tx any]() []promise[Tx] {
 		{rule: "Wake makes a worker poll", test: wake[Tx], config: lateOrders},
 		{rule: "a worker that stops during a poll releases its booking to other workers", test: stoppedInPoll[Tx]},
 		{rule: "Abandon ends a booking, and Retry opens it again", test: abandonAndRetry[Tx]},
-		{rule: "a frozen Book that ends without an answer after its booking was absent starts the polls again",
-			test: thawsAfterTheEnd[Tx], config: lateOrders},
-		{rule: "a frozen Book that ends without an answer in the next round delays the proof of absence",
-			test: thawsInTheNextRound[Tx], config: lateOrders},
 		{rule: "OnOutcome is called until it succeeds", test: onOutcomeFails[Tx], database: true},
 		{rule: "OnOutcome can begin the next round of its booking", test: onOutcomeBeginsAgain[Tx], database: true},
 
 		{rule: "concurrent cancellations send Cancel once", test: cancelledOnce[Tx], database: true},
-		{rule: "after a refused cancellation, another cancellation can begin", test: cancelRefused[Tx], database: true},
-		{rule: "after a lost answer to Cancel the order is read, and Cancel is not sent again", test: cancelAnswersLost[Tx], database: true},
 		{rule: "a cancellation waits until its booking has an order", test: cancelWaits[Tx]},
 		{rule: "Cancel is not sent if the booking has no order", test: nothingToCancel[Tx], database: true},
 		{rule: "a cancellation does not cancel the order of the next round", test: cancelOfAnEarlierRound[Tx], database: true},
@@ -52,9 +46,6 @@ func promises[Tx any]() []promise[Tx] {
 		{rule: "OnCancel is called until it succeeds, with the answer to Cancel", test: onCancelFails[Tx], database: true},
 
 		{rule: "OnOrder receives each change of an order once, until the order is settled", test: followed[Tx], database: true},
-		{rule: "an order is not read after Unfollow", test: unfollowed[Tx]},
-		{rule: "OnOrder is called until it succeeds", test: onOrderFails[Tx]},
-		{rule: "Watch signals a change after its commit", test: watched[Tx]},
 
 		{rule: "two accounts can use the same reference in one database", test: accountsShareReferences[Tx], database: true, config: twoAccounts},
 		{rule: "bookings of an account wait while the account is unknown", test: unknownAccountWaits[Tx], database: true, config: twoAccounts},

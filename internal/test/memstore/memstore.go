@@ -90,6 +90,9 @@ func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[durabl
 
 // InTx implements durable.Store.
 func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, *Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	var stop func() bool
 	select {
 	case s.busy <- struct{}{}:

@@ -1,0 +1,94 @@
+// Calls of the functions of the caller: OnOutcome, OnCancel and OnOrder.
+
+package durable
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// handlerCall is a call of a function of the caller.
+type handlerCall struct {
+	ID
+	name string
+}
+
+// handle calls a function of the caller for a row, inside a transaction that ends with ctx.
+func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func() error) error {
+	c, returned := &handlerCall{id, name}, make(chan struct{})
+	defer close(returned)
+	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
+	defer stop() // otherwise a ctx without an end would keep c
+	if err := call(); err != nil {
+		return &handlerError{name, err}
+	}
+	return nil
+}
+
+// handlerError is an error of a function of the caller.
+type handlerError struct {
+	name string
+	err  error
+}
+
+func (e *handlerError) Error() string { return e.name + ": " + e.err.Error() }
+
+func (e *handlerError) Unwrap() error { return e.err }
+
+// isOfHandler reports whether an error comes from a function of the caller. Such an error may match any
+// other error.
+func isOfHandler(err error) bool {
+	_, is := errors.AsType[*handlerError](err)
+	return is
+}
+
+// keepFromOthers extends the lease of a row whose function has not returned although its ctx has
+// ended. Otherwise another process would call the function, too, and lose a worker.
+func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returned <-chan struct{}) {
+	defer e.calls.Delete(c)
+	for wait := time.Second; ; wait = lease / 3 {
+		select {
+		case <-returned:
+			return
+		case <-time.After(wait):
+		}
+		e.calls.Store(c, nil)
+		e.log.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
+			slog.String("reference", c.Reference))
+		if err := e.hold(ctx, c.ID); err != nil {
+			e.log.WarnContext(ctx, "another process may call "+c.name+" as well",
+				slog.String("reference", c.Reference), slog.String("error", err.Error()))
+		}
+	}
+}
+
+// hold extends the lease of an open row.
+func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) error {
+		row, err := e.store.Lock(ctx, tx, id)
+		if row == nil || row.Life != Open {
+			return err
+		}
+		row.Due = wallClock(time.Now().Add(lease))
+		return e.store.Save(ctx, tx, row)
+	})
+}
+
+// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that have not returned a second
+// after the end of their ctx, each as the name of the function and the reference, and with Options.Clients the
+// account. Each such call blocks a worker.
+func (e *Engine[Tx]) Hanging() (calls []string) {
+	for key := range e.calls.Range {
+		c, _ := key.(*handlerCall)
+		call := c.name + " " + c.Reference
+		if e.opts.Clients != nil {
+			call += " of account " + c.Account
+		}
+		calls = append(calls, call)
+	}
+	return calls
+}
