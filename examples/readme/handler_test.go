@@ -88,33 +88,33 @@ func TestHandlerAnswersEveryOutcome(t *testing.T) {
 		faults     []hotelstaystest.Fault
 		change     func(*hotelstays.BookRequest)
 		patience   time.Duration
-		left       bool // the traveller leaves the page
+		left       bool // the traveller leaves the page before the answer
 		status     int
-		text       string // of the answer; "" stands for the number of the order
+		text       string // the text of the answer; "" stands for the number of the order
 		orders     int
 		retryAfter string
 	}{
-		"booked":                   {status: 201, orders: 1},
-		"the traveller leaves":     {left: true, status: 201, orders: 1},
-		"the answer is lost":       {faults: []hotelstaystest.Fault{made}, status: 201, orders: 1},
-		"nothing is known in time": {faults: []hotelstaystest.Fault{lost}, status: 202, text: "we are finding out: please do not book again"},
-		"the order is made, and nothing is known in time": {
+		"booked":               {status: 201, orders: 1},
+		"the traveller leaves": {left: true, status: 201, orders: 1},
+		"the answer is lost":   {faults: []hotelstaystest.Fault{made}, status: 201, orders: 1},
+		"the request is lost, and the polls find nothing in time": {faults: []hotelstaystest.Fault{lost}, status: 202, text: "we are finding out: please do not book again"},
+		"the order is made, and the polls fail": {
 			faults: []hotelstaystest.Fault{made, polls(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})},
 			status: 202, text: "we are finding out: please do not book again", orders: 1},
-		"a refusal's code in a failure": {faults: []hotelstaystest.Fault{refused(500, types.CodeRateChanged)},
+		"HTTP 500 with the code of a refusal": {faults: []hotelstaystest.Fault{refused(500, types.CodeRateChanged)},
 			status: 202, text: "we are finding out: please do not book again"},
-		"nothing can be known": {faults: []hotelstaystest.Fault{lost, polls(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403,
+		"the request is lost, and the polls are refused": {faults: []hotelstaystest.Fault{lost, polls(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403,
 			Code: 7})}, status: 202, text: "we are finding out: please do not book again"},
-		"there is no order": {faults: []hotelstaystest.Fault{lost}, patience: time.Hour, status: 409,
+		"the request is lost, and absence is proven": {faults: []hotelstaystest.Fault{lost}, patience: time.Hour, status: 409,
 			text: "nothing was booked: please look at the offer again"},
 		"the offer changed": {faults: []hotelstaystest.Fault{refused(400, types.CodeRateChanged)}, status: 409,
 			text: texts[hotelstays.KindRateChanged]},
-		"the service's own code":   {faults: []hotelstaystest.Fault{refused(200, own)}, status: 409},
-		"an undocumented code":     {faults: []hotelstaystest.Fault{refused(200, 100009999)}, status: 409},
-		"the account may not book": {faults: []hotelstaystest.Fault{refused(403, 7)}, status: 502},
+		"a code in ServiceFacts.RefusalCodes": {faults: []hotelstaystest.Fault{refused(200, own)}, status: 409},
+		"an undocumented code":                {faults: []hotelstaystest.Fault{refused(200, 100009999)}, status: 409},
+		"the account may not book":            {faults: []hotelstaystest.Fault{refused(403, 7)}, status: 502},
 		"the reference has an order for other dates": {change: func(r *hotelstays.BookRequest) { r.Expect.CheckIn = "2040-01-01" }, status: 409,
 			text: texts[hotelstays.KindReferenceReused], orders: 1},
-		"invalid": {change: func(r *hotelstays.BookRequest) { r.Guests = nil }, status: 400, text: "please correct guests"},
+		"a request without guests": {change: func(r *hotelstays.BookRequest) { r.Guests = nil }, status: 400, text: "please correct guests"},
 		"too many requests": {faults: []hotelstaystest.Fault{book(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429,
 			Code: types.CodeRateLimited, RetryAfter: "90"})}, status: 503, text: "please try again in a moment", retryAfter: "90"},
 	} {

@@ -2,7 +2,7 @@
 //
 //	go run ./examples/recovery
 //
-// This process runs a sandbox. It makes the order at once, but answers Book a minute later. The second
+// This process runs a sandbox. It makes the order immediately, but answers Book a minute later. The second
 // process is a booking engine. It stores its recovery on disk, calls Book, and is killed in that minute. The
 // third process is the engine again: it reads the recovery and finds the order.
 package main
