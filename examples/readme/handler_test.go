@@ -97,14 +97,15 @@ func TestHandlerAnswersEveryOutcome(t *testing.T) {
 		"booked":               {status: 201, orders: 1},
 		"the traveller leaves": {left: true, status: 201, orders: 1},
 		"the answer is lost":   {faults: []hotelstaystest.Fault{made}, status: 201, orders: 1},
-		"the request is lost, and the polls find nothing in time": {faults: []hotelstaystest.Fault{lost}, status: 202, text: "we are finding out: please do not book again"},
+		"the request is lost, and the polls find nothing in time": {faults: []hotelstaystest.Fault{lost}, status: 202,
+			text: "we are finding out: please do not book again"},
 		"the order is made, and the polls fail": {
 			faults: []hotelstaystest.Fault{made, polls(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})},
 			status: 202, text: "we are finding out: please do not book again", orders: 1},
 		"HTTP 500 with the code of a refusal": {faults: []hotelstaystest.Fault{refused(500, types.CodeRateChanged)},
 			status: 202, text: "we are finding out: please do not book again"},
-		"the request is lost, and the polls are refused": {faults: []hotelstaystest.Fault{lost, polls(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403,
-			Code: 7})}, status: 202, text: "we are finding out: please do not book again"},
+		"the request is lost, and the polls are refused": {faults: []hotelstaystest.Fault{lost, polls(hotelstaystest.Fault{
+			Kind: hotelstaystest.FaultStatus, Status: 403, Code: 7})}, status: 202, text: "we are finding out: please do not book again"},
 		"the request is lost, and absence is proven": {faults: []hotelstaystest.Fault{lost}, patience: time.Hour, status: 409,
 			text: "nothing was booked: please look at the offer again"},
 		"the offer changed": {faults: []hotelstaystest.Fault{refused(400, types.CodeRateChanged)}, status: 409,
