@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -113,14 +114,18 @@ func engine(ctx context.Context, file, city string) error {
 		return err
 	}
 	var outcome *hotelstays.BookingOutcome
-	if stored, readErr := os.ReadFile(file); readErr == nil {
+	stored, readErr := os.ReadFile(file)
+	switch {
+	case readErr == nil:
 		var recovery hotelstays.BookingRecovery
 		if err := json.Unmarshal(stored, &recovery); err != nil {
 			return err
 		}
 		fmt.Println("engine:   continues, and looks for reference", recovery.CustomerReferenceNo)
 		outcome, err = client.RecoverBooking(ctx, &recovery)
-	} else {
+	case !errors.Is(readErr, fs.ErrNotExist): // the file may hold an open booking, so do not book again
+		return readErr
+	default:
 		var req *hotelstays.BookRequest
 		if req, err = findOffer(ctx, client, city); err != nil {
 			return err
