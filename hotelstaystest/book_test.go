@@ -3,6 +3,7 @@
 package hotelstaystest
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -232,6 +233,16 @@ func TestCancelChargesTheFeeOfTheOffer(t *testing.T) {
 			same(t, o.Status, 3, o.CustomerReferenceNo)
 		}
 	})
+}
+
+func TestAnotherStatusUndoesACancellation(t *testing.T) {
+	s, u := open(t, Config{})
+	in, order := u.book("ref", 0)
+	s.SetOrderStatus("ref", 3)
+	s.SetOrderStatus("ref", 1)
+	r := u.must(queryPath, object{"customerReferenceNos": []string{"ref"}})
+	failIf(t, r.str("orders", 0, "status") != "1" || bytes.Contains(r.body, []byte("cancelTime")), "%s", r.body)
+	in.must(cancelPath, cancellation("ref", order))
 }
 
 // Neither the probe nor openapi.json checks these messages.

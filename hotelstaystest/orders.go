@@ -156,8 +156,7 @@ func (st *orderStore) confirmDue(o *order, at time.Time) {
 func (st *orderStore) confirm(o *order, at time.Time) {
 	st.setStatus(o, st.s.cfg.Variants.OrderStatusNumbers.Confirmed, at)
 	o.confirmed = at
-	o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // SetOrderStatus may undo a cancellation
-	if o.voucher.version == 0 {                             // the first confirmation
+	if o.voucher.version == 0 { // the first confirmation
 		o.confirmNo = "HC-" + o.platformRef[2:]
 		o.voucher = voucherState{version: 1, issued: at.Add(length(st.s.cfg.VoucherDelay))}
 	}
@@ -311,8 +310,9 @@ func (s *Server) ConfirmOrder(reference string) {
 }
 
 // SetOrderStatus sets an order's status to a number from 0 to 5. An order set to confirmed gets its
-// confirmation number and its voucher. An order set to cancelled has no cancellation fee. An order in
-// status 0, 1 or pending is still confirmed after [Config.ConfirmAfter].
+// confirmation number and its voucher. An order set to cancelled has no cancellation fee. Any other
+// status undoes a cancellation. An order in status 0, 1 or pending is still confirmed after
+// [Config.ConfirmAfter].
 func (s *Server) SetOrderStatus(reference string, status types.OrderStatus) {
 	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))
 }
@@ -322,19 +322,21 @@ func (s *Server) setOrderStatus(reference string, status types.OrderStatus) erro
 		return badField("status", "status must be between 0 and 5, not %d", status)
 	}
 	return s.withOrder(reference, func(o *order, now time.Time) error {
-		switch status {
-		case o.status():
-		case s.cfg.Variants.OrderStatusNumbers.Confirmed:
-			s.orders.confirm(o, now)
-		default:
-			s.orders.setStatus(o, status, now)
-			on := OnStatus
-			if status == s.cfg.Variants.OrderStatusNumbers.Cancelled {
-				o.cancelled, o.cancelReason = now, "cancelled by the platform"
-				on = OnCancel
-			}
-			s.webhooks.trigger(o, on, now)
+		if status == o.status() {
+			return nil
 		}
+		o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // any other status undoes a cancellation
+		if status == s.cfg.Variants.OrderStatusNumbers.Confirmed {
+			s.orders.confirm(o, now)
+			return nil
+		}
+		s.orders.setStatus(o, status, now)
+		on := OnStatus
+		if status == s.cfg.Variants.OrderStatusNumbers.Cancelled {
+			o.cancelled, o.cancelReason = now, "cancelled by the platform"
+			on = OnCancel
+		}
+		s.webhooks.trigger(o, on, now)
 		return nil
 	})
 }
