@@ -241,7 +241,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	if cfg.Share == 0 {
 		cfg.Share = 0.1
 	}
-	if cfg.Share < 0 || cfg.Share > 1 || cfg.Patience < 0 {
+	if !(cfg.Share > 0 && cfg.Share <= 1) || cfg.Patience < 0 { // also refuses NaN
 		return nil, nil, fmt.Errorf("%w: -share must be above 0 and at most 1, and -patience not negative", ErrConfig)
 	}
 	cfg.CheckIn = cmp.Or(cfg.CheckIn, types.DateOf(time.Now().AddDate(0, 0, 60)))

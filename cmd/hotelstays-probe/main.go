@@ -146,6 +146,8 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		changed, err = out.diff(flags.Args())
 	} else if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	} else if set.timeout < 0 {
+		err = errors.New("-timeout must not be negative")
 	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):

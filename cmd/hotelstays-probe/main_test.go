@@ -295,6 +295,8 @@ func TestExitStatusSaysWhatHappened(t *testing.T) {
 		"-run orders/empty -facts " + facts:   exitBroken,
 		"-run none":                           exitUsage,
 		"-share 2":                            exitUsage,
+		"-share NaN":                          exitUsage,
+		"-timeout -1s":                        exitUsage,
 		"-check-in tomorrow":                  exitUsage,
 		"-market x -run orders/empty surplus": exitUsage,
 		"-facts none.json":                    exitUsage,
