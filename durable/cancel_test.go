@@ -264,6 +264,7 @@ func TestOrderOfAnUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 			}
 			if assert.Equal(t, tc.ending == standing || tc.ending == unknown, c.err() != nil); c.err() != nil {
 				assert.NotEmpty(t, c.err().Error())
+				assert.NotErrorIs(t, c.err(), hotelstays.ErrNotFound)
 			}
 		})
 	}
@@ -298,6 +299,7 @@ func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 		assert.Equal(t, tc.ending == CancelAccepted, next.err() != nil, name)
 		if assert.True(t, next.result().Accepted); tc.ending == CancelAccepted {
 			assert.NotEmpty(t, next.err().Error())
+			assert.NotErrorIs(t, next.err(), hotelstays.ErrNotFound)
 			assert.ErrorIs(t, next.again(), ErrAlreadyCancelling, "it may still be cancelled")
 		}
 	}

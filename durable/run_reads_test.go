@@ -1,10 +1,12 @@
 package durable
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -25,5 +27,26 @@ func TestOnlyARefusalOfTheContentDividesARequest(t *testing.T) {
 		{answer(500, 7), false}, {answer(503, 7), false},
 	} {
 		assert.Equal(t, tc.is, isOfContent(tc.err), "%v", tc.err)
+	}
+}
+
+// A read needs the market and the user of its rows. Nobody waits for the reads of followed orders.
+func TestReadHasTheOptionsOfItsRows(t *testing.T) {
+	const market, user = "FR", "user"
+	for kind, stored := range map[Kind]any{
+		KindBooking: booking{Booking: Booking{Recovery: hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: market, UserRef: user}}},
+		KindCancel: cancellation{CancelOrder: CancelOrder{CustomerReferenceNo: "ref-1"},
+			Options: storedOptions{Market: market, UserRef: user, Language: "fr"}},
+		KindOrder: followed{CustomerReferenceNo: "ref-1", Market: market, UserRef: user},
+	} {
+		state, err := json.Marshal(stored)
+		require.NoError(t, err)
+		got, err := hotelstays.CallOptionsOf(readOptions(&Row{ID: ID{"", kind, "ref-1"}, Life: Open, State: state})...)
+		require.NoError(t, err)
+		priority := hotelstays.PriorityInteractive
+		if kind == KindOrder {
+			priority = hotelstays.PriorityBackground
+		}
+		assert.Equal(t, []any{market, user, "", priority}, []any{got.Market, got.UserRef, got.Language, got.Priority}, kind)
 	}
 }
