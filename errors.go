@@ -35,7 +35,8 @@ type bothErrors struct{ first, then error }
 
 func (e *bothErrors) Error() string { return fact(e.first) + "; " + fact(e.then) }
 
-// fact leaves out the operation and the request id, because the surrounding error has them.
+// fact returns both texts. It leaves out the first error's operation and request id, because the surrounding error
+// has them.
 func (e *bothErrors) fact() string {
 	if f, ok := e.first.(failure); ok {
 		return f.fact() + "; " + fact(e.then)

@@ -171,16 +171,16 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 		{name: "0 and 1 are open, 5 is final", confirm: hotelstaystest.Never, steps: []step{{1, 0}, {25, 1}, {60, 5}},
 			polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 5},
 		{name: "4 is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}}, polls: []float64{0, 5}, ends: 5, status: 4},
-		{name: "with states, a pending status is open", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {15, 2}},
+		{name: "with StatusMeanings, a pending status is open", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {15, 2}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
-		{name: "with states, a cancelled status is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 3}},
+		{name: "with StatusMeanings, a cancelled status is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 3}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10}, ends: 10, status: 3},
-		{name: "with states, a status in no list is open", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {30, 2}},
+		{name: "with StatusMeanings, a status in no list is open", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {30, 2}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
-		{name: "without known final states, a status in no list is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 5}},
+		{name: "if StatusMeanings has only Pending, a status in no list is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 5}},
 			await: []hotelstays.CallOption{withStates(hotelstays.StatusMeanings{Pending: []types.OrderStatus{4}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 5},
-		{name: "with only cancelled known, a status in no list is open", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {6, 3}},
+		{name: "if StatusMeanings has only Cancelled, a status in no list is open", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {6, 3}},
 			await: []hotelstays.CallOption{withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{3}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 3},
 		{name: "open after ten minutes", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
@@ -260,26 +260,26 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 		unknown      bool // the error is an *OutcomeUnknownError
 	}{
 		{name: "answered", made: true, response: true, order: true},
-		{name: "answered, with states", states: true, made: true, response: true, order: true, state: hotelstays.OrderStateCancelled},
+		{name: "answered, with StatusMeanings", states: true, made: true, response: true, order: true, state: hotelstays.OrderStateCancelled},
 		{name: "answered, not read back", read: unread, made: true, response: true},
-		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true,
+		{name: "answered, not read back, with StatusMeanings", read: unread, states: true, made: true, response: true,
 			state: hotelstays.OrderStateCancelled},
-		{name: "answered with another status, not read back, with states", cancel: another, read: unread, states: true, response: true,
+		{name: "answered with another status, not read back, with StatusMeanings", cancel: another, read: unread, states: true, response: true,
 			state: hotelstays.OrderStateConfirmed},
-		{name: "answered with another status than the order's, with states", cancel: another, states: true, response: true, order: true,
+		{name: "answered with another status than the order's, with StatusMeanings", cancel: another, states: true, response: true, order: true,
 			state: hotelstays.OrderStateOpen},
-		{name: "answered, no order found, with states", read: noOrder, states: true, made: true, response: true,
+		{name: "answered, no order found, with StatusMeanings", read: noOrder, states: true, made: true, response: true,
 			state: hotelstays.OrderStateCancelled},
 		{name: "cut off, no order found", cancel: cut, read: noOrder, states: true, unknown: true},
-		{name: "answered without data, not read back, with states", cancel: fault(status(200, `{"code":0}`)), read: unread, states: true,
+		{name: "answered without data, not read back, with StatusMeanings", cancel: fault(status(200, `{"code":0}`)), read: unread, states: true,
 			response: true},
 		{name: "cut off", cancel: cut, state: hotelstays.OrderStateOpen, order: true, unknown: true},
 		{name: "cut off, not read back", cancel: cut, read: unread, states: true, unknown: true},
 		{name: "executed, cut off", cancel: madeAndCut, made: true, order: true, unknown: true},
-		{name: "executed, cut off, with states", cancel: madeAndCut, states: true, made: true, order: true,
+		{name: "executed, cut off, with StatusMeanings", cancel: madeAndCut, states: true, made: true, order: true,
 			state: hotelstays.OrderStateCancelled},
 		{name: "executed, cut off, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
-		{name: "executed, no answer in time, with states", cancel: late, states: true, made: true, order: true,
+		{name: "executed, no answer in time, with StatusMeanings", cancel: late, states: true, made: true, order: true,
 			state: hotelstays.OrderStateCancelled},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
@@ -411,7 +411,7 @@ func TestUnreadableStatusIsNotOpen(t *testing.T) {
 			}
 			began := time.Now()
 			order, err := clientThrough(t, answer).AwaitOrder(within(t, time.Minute), "ref-1")
-			require.NoError(t, err, "without states any status but 0 and 1 ends the wait")
+			require.NoError(t, err, "without StatusMeanings any status but 0 and 1 ends the wait")
 			assert.Equal(t, want, order.Status)
 			assert.Zero(t, time.Since(began))
 		})

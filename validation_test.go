@@ -423,7 +423,7 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 		"https://hooks.example.com/or ders",
 		"https://hooks.example.com/x?a= b", "https://hooks.example.com\n/x", "https://127.0.0.1\\@hooks.example.com/x",
 		"https://hooks.example.com\\@127.0.0.1/x",
-		"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // strings.ToLower makes k and i of these letters
+		"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // strings.ToLower turns these letters into k and i
 	}
 	bad = append(bad, strings.Fields(`
 		hooks.example.com //hooks.example.com/x /orders https: https:// https:///x https:hooks.example.com https://:443/x

@@ -296,7 +296,7 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 		select {
 		case <-time.After(busyPause):
 		case <-ctx.Done():
-			return fmt.Errorf("a worker still has it; call again later: %w", ctx.Err())
+			return fmt.Errorf("a worker still works on this reference; call again later: %w", ctx.Err())
 		}
 	}
 }

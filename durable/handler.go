@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// handlerCall is a call of a function of the caller.
+// handlerCall is a call of OnOutcome, OnCancel or OnOrder.
 type handlerCall struct {
 	ID
 	name string
@@ -27,7 +27,7 @@ func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func()
 	return nil
 }
 
-// handlerError is an error of a function of the caller.
+// handlerError is an error that OnOutcome, OnCancel or OnOrder returned.
 type handlerError struct {
 	name string
 	err  error

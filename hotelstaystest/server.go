@@ -311,8 +311,8 @@ func (s *Server) Inject(f Fault) {
 	panicOn("Inject", err)
 }
 
-// Faults returns the faults that can still act, in order of injection. Skip and Times are what remains of
-// them.
+// Faults returns the faults that can still act, in order of injection. Their Skip and Times are
+// the numbers that remain.
 func (s *Server) Faults() []Fault {
 	var out []Fault
 	for _, f := range s.faults.all() {

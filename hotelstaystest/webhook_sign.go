@@ -27,9 +27,9 @@ func SignWebhook(secret string, at time.Time, body []byte) string {
 	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
 }
 
-// NewWebhookRequest returns a request like the sandbox's deliveries, for a client or for a handler's
-// ServeHTTP. With an empty secret the request is unsigned. With an empty eventID it has no event id.
-// NewWebhookRequest panics if the URL is invalid.
+// NewWebhookRequest returns a request like the sandbox's deliveries. Send it with an http.Client, or
+// pass it to a handler's ServeHTTP. With an empty secret the request is unsigned. With an empty eventID
+// it has no event id. NewWebhookRequest panics if the URL is invalid.
 func NewWebhookRequest(url, secret string, at time.Time, eventID string, body []byte) *http.Request {
 	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 // Tree yields the nodes below a root, parents before children, each id once. ask returns the nodes for a request. below
 // returns the id of a node and the request for its children; the children of a node without an id are not requested. Tree
-// makes up to parallelism calls at the same time, and pauses while as many answers wait for the loop. An error is yielded
-// once and ends the walk. Tree returns once every call has ended.
+// makes up to parallelism calls at the same time. While parallelism answers wait for the loop, it makes no further call. An
+// error is yielded once and ends the walk. Tree returns once every call has ended.
 func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error),
 	below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
 	return func(yield func(N, error) bool) {

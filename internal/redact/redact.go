@@ -261,7 +261,7 @@ var token = lazy(`(?is)(?:\{|\b(?-i:eyJ)|((?:ticket|token|secret)(?:\\*["']|&quo
 // Tokens redacts the rest of a text from the first possible token on.
 func Tokens(text string) string { return token().ReplaceAllString(text, "${1}"+Marker) }
 
-// Shorten cuts a text to at maxBytes maxBytes, between two characters.
+// Shorten cuts a text to at most maxBytes bytes, between two characters, and marks the cut with "…".
 func Shorten(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text

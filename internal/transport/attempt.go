@@ -60,7 +60,8 @@ func (r *run) try() {
 	}
 }
 
-// attempt fills in r.last: token, rate limit, request, answer. It returns an error if there is no answer.
+// attempt gets a token, waits for a slot, sends the request and reads the answer into r.last. It returns an error if
+// there is no complete answer.
 func (r *run) attempt(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return r.explainEnd(ctx, ctx.Err())

@@ -29,7 +29,7 @@ func (l *Lexer) text() []byte {
 }
 
 const (
-	each = 0x0101010101010101 // times a byte: that byte eight times
+	each = 0x0101010101010101 // each*b holds the byte b eight times
 	high = 0x8080808080808080 // the highest bit of each byte
 )
 

@@ -83,7 +83,7 @@ func Read(text []byte, into any, bare bool) (a Answer) {
 	return a
 }
 
-// node is a value of a text. kind is its first byte, or '0' for a number.
+// node is a JSON value. kind is the first byte of its text, or '0' for a number.
 type node struct {
 	kind    byte
 	text    string // the JSON text of the value
