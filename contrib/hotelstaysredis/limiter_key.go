@@ -118,13 +118,13 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	granted := make(chan grant, 1)
+	caller, granted := l.limiter.caller(req), make(chan grant, 1) // before the lock, because Weight may panic
 	l.mu.Lock()
 	if err := l.refusal(ctx); err != nil {
 		l.mu.Unlock()
 		return nil, err
 	}
-	place := l.waiters.Push(l.limiter.caller(req), granted)
+	place := l.waiters.Push(caller, granted)
 	l.schedule()
 	l.mu.Unlock()
 

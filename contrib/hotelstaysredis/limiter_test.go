@@ -107,6 +107,21 @@ func TestPrefixesHaveTheirOwnSlots(t *testing.T) {
 	})
 }
 
+func TestPanicOfWeightHarmsNoOtherCall(t *testing.T) {
+	weight := func(account string) int {
+		if account == "unknown" {
+			panic(account)
+		}
+		return 1
+	}
+	twoProcesses(t, RateLimiterOptions{Weight: weight}, func(t *testing.T, _ *mini, a, _ *process) {
+		assert.Panics(t, func() { _, _ = a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key, Account: "unknown"}) })
+		require.True(t, a.ofKey(key).mu.TryLock(), "otherwise the next call would hang")
+		a.ofKey(key).mu.Unlock()
+		took(t, a, limit)
+	})
+}
+
 func TestErrorNamesEveryInvalidOption(t *testing.T) {
 	_, err := NewRateLimiter(nil, &RateLimiterOptions{
 		Prefix: "a{b}", Margin: -1, Lease: time.Second, Timeout: 2 * time.Hour, FallbackProcesses: -3})
