@@ -107,8 +107,8 @@ type RateLimiterOptions struct {
 // NewRateLimiter returns a limiter for the clients of one process that share a client IP address. nil options are the
 // defaults.
 //
-// Accounts that wait for one budget take turns, so that a busy account delays only itself. Within an account, the first
-// caller is served first. An account that waits alone gets all slots.
+// Among calls of one priority, accounts that wait for one budget take turns, so that a busy account delays only itself.
+// Within an account, the first caller is served first. An account that waits alone gets all slots.
 func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 	l := &processLimiter{margin: 10 * time.Millisecond, processes: 1, windows: make(map[RateLimitKey]*ratelimit.Window)}
 	if opts != nil && opts.Margin != 0 {

@@ -2,7 +2,10 @@ package pacing
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,6 +56,48 @@ func TestQueueServesLanesAndAccountsInTurn(t *testing.T) {
 			"i1 i2 i3 i4 i5 i6 i7 i8 i9 b1 d1 i10 i11 i12 i13 i14 i15 i16 i17 b2 d2"},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, strings.Join(serveAll(test.callers), " ")) })
+	}
+}
+
+// A thousand accounts send 95 requests a second, of which 100 are allowed. In addition, one account sends a hundred times as
+// many requests as each other account.
+func TestLoudAccountDelaysOnlyItself(t *testing.T) {
+	const limit, accounts, loudness, seconds = 100, 1000, 100, 20 * 60
+	const each, total = 0.95 * limit / accounts, 0.95 * limit / accounts * (accounts - 1 + loudness) // requests a second
+	for name, test := range map[string]struct {
+		account func(int) string
+		atMost  float64 // seconds that 99 of 100 requests of the other accounts wait
+	}{
+		"first come, first served": {func(int) string { return "" }, seconds},
+		"accounts take turns":      {strconv.Itoa, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			type request struct {
+				account int
+				at      float64 // in seconds
+			}
+			var q Queue[request]
+			var waits [2][]float64 // of the loud account, and of the others
+			rnd, next := rand.New(rand.NewPCG(1, 2)), 0.0
+			for slot := 0; slot < limit*seconds || q.Len() > 0; slot++ {
+				now := float64(slot) / limit
+				for ; next <= min(now, seconds); next += rnd.ExpFloat64() / total {
+					account := 0
+					if rnd.Float64() > each*loudness/total {
+						account = 1 + rnd.IntN(accounts-1)
+					}
+					q.Push(Caller{Account: test.account(account)}, request{account, next})
+				}
+				if q.Len() > 0 {
+					r := q.Pop()
+					kind := min(r.account, 1)
+					waits[kind] = append(waits[kind], now-r.at)
+				}
+			}
+			at99 := func(waits []float64) float64 { slices.Sort(waits); return waits[len(waits)*99/100] }
+			t.Logf("99 of 100 requests wait at most %.1f s, requests of the loud account %.1f s", at99(waits[1]), at99(waits[0]))
+			assert.LessOrEqual(t, at99(waits[1]), test.atMost)
+		})
 	}
 }
 
