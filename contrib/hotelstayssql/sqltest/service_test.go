@@ -80,7 +80,9 @@ func run(ctx context.Context, cfg config) error {
 		Client: client, OnOutcome: storeOutcome, OnOrder: storeChange, OnCancel: storeCancel,
 		Keys:        cfg.keys(),      // 32 random bytes, not hex or base64; a second key may follow
 		BookTimeout: cfg.BookTimeout, // 0 for two minutes
-		Logger:      slog.Default(), SingleProcess: true,
+		Logger:      slog.Default(),
+		// Leave this out if several processes use the database.
+		SingleProcess: true,
 	})
 	if err != nil {
 		return err
@@ -91,7 +93,7 @@ func run(ctx context.Context, cfg config) error {
 	}
 	http.Handle("POST /hotel-events", webhooks)
 	go servePages(ctx, cfg, db, journal)
-	return journal.Run(ctx) // in every process: it finishes the bookings of dead processes, too
+	return journal.Run(ctx) // it finishes the bookings of a dead process, too
 }
 
 // book books a stay.
