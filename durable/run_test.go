@@ -720,6 +720,25 @@ func (e *engine) followChanged(n int) {
 	}
 }
 
+// An answer has at most two orders, and does not say that there are more.
+func TestOrdersOfAllPagesAreRead(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.followChanged(5)
+		all := e.orders
+		e.orders = func(of []string) ([]types.Order, error) {
+			orders, err := all(of)
+			return orders[:min(len(orders), 2)], err
+		}
+		e.runFor(10 * time.Second)
+		assert.Len(t, e.changes, 5)
+		requests := make([]int, 0, 3)
+		for _, of := range e.asked {
+			requests = append(requests, len(of))
+		}
+		assert.Equal(t, []int{5, 3, 1}, requests)
+	})
+}
+
 // One worker has found all bookings by one request. Their steps use the free workers, of which two are kept for the
 // other kinds.
 func TestRowsOfOneRequestUseTheFreeWorkers(t *testing.T) {

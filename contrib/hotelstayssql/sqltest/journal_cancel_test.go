@@ -196,44 +196,6 @@ func TestOneRequestReadsManyOrders(t *testing.T) {
 	})
 }
 
-// The service answers with a page of ten orders, and does not say that there are more.
-func TestOrdersOfAllPagesAreRead(t *testing.T) {
-	p := inProcess(t, nil)
-	p = p.another(p.db.followBookings)
-	references := make([]string, 25)
-	for i := range references {
-		references[i] = many(i)
-	}
-	p.Booked(references...)
-	for _, reference := range references {
-		p.ConfirmOrder(reference)
-	}
-	p.Fleet.Pass(2 * time.Minute)
-	p.SendThrough(testkit.Transport(func(r *http.Request) (*http.Response, error) {
-		resp, err := p.Client().Transport.RoundTrip(r)
-		if err != nil || !strings.HasSuffix(r.URL.Path, "/queryOrders") {
-			return resp, err
-		}
-		defer resp.Body.Close()
-		var answer struct {
-			Code int `json:"code"`
-			Data struct {
-				Orders []json.RawMessage `json:"orders"`
-			} `json:"data"`
-		}
-		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-			return nil, err
-		}
-		answer.Data.Orders = answer.Data.Orders[:min(len(answer.Data.Orders), 10)]
-		text, err := json.Marshal(answer)
-		return testkit.Reply(200, string(text)), err
-	}))
-	before := p.polls()
-	processOf(p.db, p.World).Work()
-	p.Eventually("all orders are read", func() bool { return p.db.number(t, `SELECT SUM(changes) FROM bookings`) == 25 })
-	assert.Equal(t, before+3, p.polls())
-}
-
 // Webhooks wake a cancellation and an order again before each read has ended. Both reads still take effect.
 func TestFrequentWakesDelayNeitherCancellationNorOrder(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
