@@ -102,7 +102,8 @@ func book(ctx context.Context, journal *hotelstayssql.Journal, req *hotelstays.B
 		if err := journal.BeginTx(ctx, tx, req, hotelstays.WithTraceID(req.CustomerReferenceNo)); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO bookings (reference) VALUES ($1)`, req.CustomerReferenceNo)
+		_, err := tx.ExecContext(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')
+			ON CONFLICT (reference) DO UPDATE SET state = 'pending'`, req.CustomerReferenceNo) // the row exists after an absence
 		return err
 	})
 	if err != nil {
@@ -141,6 +142,9 @@ func (c config) keys() []types.Secret { return []types.Secret{bookingstest.Key} 
 
 func (c config) secrets() []types.Secret { return []types.Secret{types.NewSecret(c.WebhookSecret)} }
 
+const bookingsTable = `CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL, status integer NOT NULL DEFAULT 0,
+	confirmation text NOT NULL DEFAULT '', cancellation text NOT NULL DEFAULT '')`
+
 // pages is how many travellers book at the same time.
 const pages = 8
 
@@ -173,6 +177,28 @@ func servePages(ctx context.Context, cfg config, db *sql.DB, journal *hotelstays
 	_ = http.Serve(listener, nil)
 }
 
+func TestServiceOfTheReadmeBooksAgainAfterAnAbsence(t *testing.T) {
+	srv := hotelstaystest.NewServer(nil)
+	defer srv.Close()
+	cfg := config{Account: bookingstest.NewPlan(t, srv, nil).Accounts[0]}
+	client, err := hotelstays.New(srv.URL, cfg.credential())
+	require.NoError(t, err)
+	db, err := hotelstayssql.Open(t.Context(), "sqlite", filepath.Join(t.TempDir(), "service.db"), hotelstayssql.SQLite,
+		&hotelstayssql.OpenOptions{Migrate: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	(&database{DB: db, dialect: hotelstayssql.SQLite}).exec(t, bookingsTable)
+	journal, err := hotelstayssql.NewJournal(db, hotelstayssql.SQLite,
+		hotelstayssql.JournalOptions{Client: client, OnOutcome: storeOutcome, Keys: cfg.keys()})
+	require.NoError(t, err)
+	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 400, Code: types.CodeRateChanged})
+	for _, want := range []hotelstays.BookingState{hotelstays.BookingAbsent, hotelstays.BookingFound} {
+		outcome, err := book(t.Context(), journal, cfg.Request("ref"))
+		require.NoError(t, err)
+		assert.Equal(t, want, outcome.State)
+	}
+}
+
 // No booking is lost or made twice, and no cancellation stays open. HOTELSTAYS_CHAOS_SEED sets the seed of faults and
 // kills.
 func TestServiceOfTheReadmeSurvivesKills(t *testing.T) {
@@ -203,8 +229,7 @@ func TestServiceOfTheReadmeSurvivesKills(t *testing.T) {
 	defer func() { require.NoError(t, db.Close()) }()
 	d := &database{DB: db, dialect: hotelstayssql.SQLite}
 	d.exec(t, `CREATE TABLE wishes (reference text PRIMARY KEY, cancelled boolean NOT NULL)`)
-	d.exec(t, `CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'pending', status integer NOT NULL DEFAULT 0,
-		confirmation text NOT NULL DEFAULT '', cancellation text NOT NULL DEFAULT '')`)
+	d.exec(t, bookingsTable)
 	d.exec(t, `CREATE TABLE outcomes (reference text NOT NULL, state text NOT NULL, at integer NOT NULL)`)
 	d.exec(t, `CREATE TRIGGER outcome AFTER UPDATE OF state ON bookings BEGIN INSERT INTO outcomes VALUES
 		(NEW.reference, NEW.state, CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)); END`)
