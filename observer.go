@@ -26,7 +26,7 @@ type Observer struct {
 	HelperEnd   func(ctx context.Context, info CallInfo)
 }
 
-// observerFuncs are the functions of an Observer for a call, or for a helper.
+// observerFuncs holds the functions of an Observer that are called for a call, or for a helper.
 type observerFuncs struct {
 	start func(context.Context, CallStart) context.Context
 	end   func(context.Context, CallInfo)
@@ -81,7 +81,7 @@ type AttemptInfo struct {
 	Err        error // the reason if there is no answer; nil for an answer of any status
 }
 
-// observation is one call or helper as its observers see it. Without observers it is nil.
+// observation records one call or helper for its observers. Without observers it is nil.
 type observation struct {
 	observers []observerFuncs
 	ctxs      []context.Context // the ctx that each observer's start returned

@@ -170,7 +170,7 @@ func (d OfferDiff) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// from stores the net total of seen with each change, for Within.
+// from stores the net total of seen in each change, because Within needs it.
 func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
 	for i := range d.Changes {
 		d.Changes[i].seenNet = seen.TotalRate.NetRate
@@ -184,7 +184,7 @@ func (d *OfferDiff) text(field types.OfferField, seen, now string) {
 	}
 }
 
-// sum is one amount of a part, such as one tax.
+// sum is one amount of a part of an offer, such as one tax.
 type sum struct {
 	label  string
 	amount types.Money

@@ -44,15 +44,16 @@ const (
 type operation struct {
 	// path is the path of a Do. Other calls have the path of their Operation.
 	path string
-	// noAuth: the operation fetches a token, and sends no token. Its answers are secret.
+	// noAuth: the operation gets a token, so it sends no token. Its answers are secret.
 	noAuth bool
-	// bare: the answer may come without an envelope.
+	// bare: the answer may have no envelope.
 	bare bool
-	// bookingFlow: takes Session-Id, Currency, Test and Timeout-Milliseconds.
+	// bookingFlow: the operation accepts the headers Session-Id, Currency, Test and Timeout-Milliseconds.
 	bookingFlow bool
-	// noData: a success needs no data.
+	// noData: a successful answer may have no data.
 	noData bool
-	// mutates: resent only if the service cannot have executed it; the outcome may be unknown.
+	// mutates: the operation changes something. It is resent only if the service cannot have executed it, and its
+	// outcome may be unknown.
 	mutates bool
 	// lenient: a field of the wrong type is left out, so that no order or page is lost.
 	lenient bool

@@ -106,7 +106,8 @@ func WithHeader(name, value string) SharedOption {
 
 const userAgent = "User-Agent"
 
-// ownHeaders are the headers that WithHeader refuses, with what sets them instead; "": only the client sets them.
+// ownHeaders are the headers that WithHeader refuses. The value names what to use instead; "" means that only the
+// client sets the header.
 var ownHeaders = map[string]string{
 	"Accept": "", "Accept-Encoding": "", "Content-Type": "", "Content-Length": "", "Host": "",
 	"Connection": "", "Keep-Alive": "", "Te": "", "Trailer": "", "Transfer-Encoding": "", "Upgrade": "",

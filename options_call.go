@@ -58,7 +58,7 @@ type optionRow struct {
 	name  string
 	scope optionScope
 	given uint64 // the bit of the option in settings.given
-	// inherit copies the client's value to a call that has none. nil: only calls have the option.
+	// inherit copies the client's value to a call that has no value. It is nil if only calls have the option.
 	inherit func(call, client *settings)
 	header  string                  // in net/http's canonical form; empty if the option sets no header
 	value   func(*settings) *string // of the header
@@ -147,7 +147,8 @@ var (
 // optionScope is where an option has an effect.
 type optionScope struct {
 	methods string // the methods in words, for errors
-	// has reports whether a method takes the option. row is the operation whose options the method takes, or nil.
+	// has reports whether a method takes the option. row is the operation whose options the method takes, such as Book
+	// for ValidateBook, or nil.
 	has func(method Operation, row *operation) bool
 }
 
@@ -210,8 +211,8 @@ func eachOption[O any](f *faults, opts []O, apply func(O)) {
 	}
 }
 
-// collect returns the options of a method, with a fault for each option that has no effect there. row is the operation
-// whose options the method takes, or nil.
+// collect returns the options of a method, with a fault for each option that has no effect there. row is as in
+// optionScope.has.
 func collect(method Operation, row *operation, opts []CallOption) settings {
 	if len(opts) == 0 { // no allocation
 		return settings{}
@@ -236,7 +237,7 @@ func (s settings) forCall(op Operation) CallOption {
 	return callOption(func(call *settings) { *call = s })
 }
 
-// inherit copies the client's values to s where s has none.
+// inherit copies the client's values of options that s does not have.
 func (s *settings) inherit(client *settings) {
 	for _, o := range optionRows {
 		if o.inherit != nil {

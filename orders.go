@@ -47,7 +47,7 @@ type QueryOrdersResponse struct {
 	Orders []types.Order `json:"orders"`
 	Meta   ResponseMeta  `json:"-"`
 
-	// more describes a sign that an empty list may lack orders, or is "".
+	// more describes a sign in the answer that an empty list of orders may be incomplete, or is "".
 	more string
 }
 
@@ -115,9 +115,9 @@ var (
 	wordSeparators = strings.NewReplacer("_", "", "-", "")
 )
 
-// signOfMore returns the name of a member that may announce more results, or "". QueryOrders documents no such member, so
-// signOfMore knows the names of other APIs. It also searches members whose names contain below[0], and in these the members
-// whose names contain below[1].
+// signOfMore returns the name of a member that may announce more results, or "". QueryOrders documents no such member,
+// so signOfMore looks for names that other APIs use. It also searches members whose names contain below[0], and in
+// these the members whose names contain below[1].
 func signOfMore(object []byte, below ...string) string {
 	members := json.NewDecoder(bytes.NewReader(object))
 	if start, _ := members.Token(); start != json.Delim('{') {
@@ -259,7 +259,8 @@ func (c *Client) StatusMeanings() StatusMeanings {
 	return StatusMeanings{}
 }
 
-// decided reports whether AwaitOrder ends. If no status is known to be final, any status that is not open ends it.
+// decided reports whether AwaitOrder ends with this status. If no status is known to be final, every status that is not
+// open ends it.
 func (s StatusMeanings) decided(status types.OrderStatus) bool {
 	state := s.StateOf(status)
 	none := len(s.Confirmed)+len(s.Cancelled) == 0

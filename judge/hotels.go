@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// paged judges a page: pageSize, total and hasMore. A page may have fewer elements than pageSize.
+// paged judges the pageSize, total and hasMore of a page. A page may have fewer elements than pageSize.
 func (x *exam) paged(group string, elements, asked, data value, standard int) {
 	size, ok := asked.get("pageSize").int()
 	if !ok {
@@ -38,7 +38,7 @@ func (x *exam) paged(group string, elements, asked, data value, standard int) {
 	x.memory.put(key, total)
 }
 
-// query returns a hash of the request members that are equal for all pages of a list.
+// query returns a hash of the members of the request that stay equal from page to page.
 func (x *exam) query() uint64 {
 	if x.queried != 0 {
 		return x.queried
@@ -56,11 +56,11 @@ func catalogue(x *exam, o value) {
 	x.paged("metadata", o.get("hotelsMetadata"), x.asked.get("page"), o.get("page"), 20)
 	for h := range o.get("hotelsMetadata").all() {
 		x.inPlace("metadata/destination-of", h)
-		x.knows(h.get("hotelId"), h.get("platformHotelId"))
+		x.rememberHotel(h.get("hotelId"), h.get("platformHotelId"))
 	}
 }
 
-// inPlace requires that the hotel is in the city of the request.
+// inPlace requires that the hotel is in the requested city.
 func (x *exam) inPlace(rule string, h value) {
 	asked, is := x.asked.get("destinationId").str(), h.get("destinationId").str()
 	wanted, found := recall[place](x.memory, "place", asked), recall[place](x.memory, "place", is)
@@ -72,8 +72,7 @@ func (x *exam) inPlace(rule string, h value) {
 	}
 }
 
-// knows remembers the ids of a hotel.
-func (x *exam) knows(ids ...value) {
+func (x *exam) rememberHotel(ids ...value) {
 	h := &hotel{ids[0].str(), ids[1].str()}
 	for _, id := range ids {
 		if id.str() != "" {
@@ -82,7 +81,8 @@ func (x *exam) knows(ids ...value) {
 	}
 }
 
-// property requires that an id belongs to the requested hotel. A hotel may have several ids, but only one platformHotelId.
+// property requires that id is an id of the requested hotel. A hotel may have several ids, but only one
+// platformHotelId.
 func (x *exam) property(rule, asked string, id value) {
 	if wanted := recall[hotel](x.memory, "hotel", asked); wanted != nil && wanted.platform != "" {
 		if is := recall[hotel](x.memory, "hotel", id.str()); is != nil && is.platform != "" {
@@ -114,7 +114,7 @@ func hotelList(x *exam, o value) {
 	}
 	for h := range hotels.all() {
 		x.inPlace("list/destination", h)
-		x.knows(h.get("id"), h.get("platformHotelId"))
+		x.rememberHotel(h.get("id"), h.get("platformHotelId"))
 	}
 	x.sorted(hotels, x.asked.get("sortBy").str())
 }
@@ -140,7 +140,7 @@ func (x *exam) byID(ids []string, hotels value) {
 	}
 }
 
-// sorted judges the order of hotels, and remembers the last one for the next page.
+// sorted judges the order of hotels. It remembers the price or the rating of the last hotel for the next page.
 func (x *exam) sorted(hotels value, by string) {
 	member := map[string]string{"price-asc": "minPrice", "price-desc": "minPrice", "rating-desc": "rating"}[by]
 	if member == "" {
@@ -200,7 +200,8 @@ func aHotel(x *exam, h value) {
 	x.keepsCheapest(cmp.Or(platform, id), rooms, prices, most, capped)
 }
 
-// keepsCheapest compares the offers of a hotel with its offers in the same search without maxRatesPerHotel.
+// keepsCheapest remembers the offers of a hotel in a search without maxRatesPerHotel. In the same search with
+// maxRatesPerHotel, it requires the cheapest of these offers.
 func (x *exam) keepsCheapest(id string, rooms value, prices []priced, most int, capped bool) {
 	amounts := []float64{}
 	for _, price := range prices {

@@ -22,7 +22,7 @@ func (v value) kind() kind {
 // there reports whether there is a value other than null.
 func (v value) there() bool { return v.kind() > null }
 
-// key returns the name of the member as it is written, with escapes.
+// key returns the name of a member with its escapes, as it is in the text.
 func (v value) key() string {
 	n := v.nodes[v.at]
 	return string(v.text[n.key : n.key+int32(n.named)])
@@ -68,7 +68,6 @@ func unquoted(raw []byte) (s string) {
 // yes reports whether the value is true.
 func (v value) yes() bool { return string(v.raw()) == "true" }
 
-// number returns a number, and whether the value is one.
 func (v value) number() (float64, bool) {
 	if v.kind() != number {
 		return 0, false
@@ -127,7 +126,8 @@ func (v value) first() value {
 	return value{}
 }
 
-// get returns the member at a path.
+// get returns the member at a path, such as get("hotel", "id"). If a member of the path is missing, the result is
+// absent.
 func (v value) get(path ...string) value {
 	for _, name := range path {
 		if found := v.member(name); found >= 0 {
@@ -150,8 +150,8 @@ func (v value) member(name string) int32 {
 	return -1
 }
 
-// path is where the value is, such as data.list[3].rooms[0], or without indexes data.list[].rooms[]. To count an index takes
-// as long as the list is.
+// path returns the path of the value, such as data.list[3].rooms[0], or data.list[].rooms[] without indexes. Finding an
+// index takes time in proportion to the list.
 func (v value) path(indexes bool) string {
 	return strings.Trim(v.above(v.at, indexes)+"."+v.lacks, ".")
 }

@@ -36,7 +36,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Options are optional.
+// Options configures a Judge. All fields are optional.
 type Options struct {
 	// OnFinding, if set, is called for each finding, one at a time.
 	OnFinding func(Finding)
@@ -83,7 +83,7 @@ func New(opts *Options) *Judge {
 	return j
 }
 
-// Finding is a place where an exchange does not keep a rule.
+// Finding is a place in an exchange that breaks a rule.
 type Finding struct {
 	Rule
 	// Operation is "" for an event.
@@ -117,7 +117,6 @@ type Judgement struct {
 	Tried map[string]bool
 }
 
-// exam is the judgement of one exchange.
 type exam struct {
 	Exchange
 	*Judge
@@ -133,7 +132,8 @@ type exam struct {
 	recent   [64]string     // a cache of rules that are in Tried
 }
 
-// priced has the net price of an offer for all rooms, and the lowest and the highest amount that may count as its price.
+// priced holds the prices of an offer. net is for all rooms. lowest and highest limit what the hotel's minPrice may say
+// about the offer, from the net price of one room to the gross price of all rooms with taxes.
 type priced struct {
 	net             money
 	lowest, highest float64
@@ -163,7 +163,7 @@ func (x *exam) tries(rule string) {
 	}
 }
 
-// found counts the places of a rule that differ only in their indexes as one finding.
+// found adds a finding. Places that differ only in their indexes count as one finding of a rule.
 func (x *exam) found(rule string, at func(indexes bool) string, kind, want string) {
 	place := rule + " " + at(false)
 	if n, known := x.places[place]; known {
@@ -233,7 +233,7 @@ func (x *exam) form() {
 	}
 }
 
-// search returns the stay and the rooms of the request.
+// search returns the dates and the rooms that the request asks for.
 func (x *exam) search() *search {
 	if x.searched == nil {
 		x.searched = &search{checkIn: x.asked.get("checkIn").str(), checkOut: x.asked.get("checkOut").str(), equal: true}
@@ -290,7 +290,7 @@ func (x *exam) answer() {
 	}
 }
 
-// failure judges the code and the HTTP status of a failure.
+// failure judges the code and the HTTP status of a failed call.
 func (x *exam) failure(code int) {
 	x.has("errors/codes", code != 100_001_112 && (code != types.CodeRateChanged || x.op != "CheckAvail"), "code", "another code")
 	orders := x.op == "OrderVoucher" || x.op == "Cancel"

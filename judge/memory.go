@@ -31,7 +31,6 @@ func (m *memory) key(parts ...string) uint64 {
 	return h.Sum64()
 }
 
-// put remembers v.
 func (m *memory) put(key uint64, v any) {
 	if len(m.young) >= m.limit/2 {
 		m.turn()
@@ -49,7 +48,7 @@ func (m *memory) get(key uint64) any {
 // turn forgets the old map.
 func (m *memory) turn() { m.young, m.old, m.began = map[uint64]any{}, m.young, time.Now() }
 
-// ages forgets values that are older than the age of the memory.
+// ages forgets the values that are older than the field age.
 func (m *memory) ages() {
 	if now := time.Now(); now.Sub(m.began) > m.age/2 {
 		if now.Sub(m.began) > m.age {
@@ -59,7 +58,7 @@ func (m *memory) ages() {
 	}
 }
 
-// recall returns the remembered value, or nil.
+// recall returns the value that was remembered under the hash of parts, or nil.
 func recall[T any](m *memory, parts ...string) *T {
 	v, _ := m.get(m.key(parts...)).(*T)
 	return v
@@ -72,7 +71,7 @@ type (
 		from time.Time
 		ttl  time.Duration
 	}
-	// search is the stay and the rooms that a request asked for.
+	// search holds the dates and the rooms that a request asked for.
 	search struct {
 		checkIn, checkOut string
 		rooms             int
@@ -113,7 +112,8 @@ type money struct {
 
 func (m money) known() bool { return m.currency != "" }
 
-// money returns the value as money, or the zero value if it has no amount or no currency.
+// money returns an object with amount and currency as money. If one of these members is missing, it returns the zero
+// value.
 func (v value) money() money {
 	amount, ok := v.get("amount").number()
 	currency := v.get("currency").raw()

@@ -39,7 +39,7 @@ func aRoom(x *exam, room value) {
 	}
 }
 
-// offer judges an offer of a search.
+// offer judges an offer of a search, and returns the values that later answers are compared with.
 func (x *exam) offer(o value, asked *search) *offer {
 	one, all := o.get("rate"), o.get("totalRate")
 	highest := all.get("grossRate")
@@ -60,7 +60,7 @@ func (x *exam) offer(o value, asked *search) *offer {
 	return now
 }
 
-// total requires that the price of all equal rooms is the price of one room times their number.
+// total requires that the total is the price of one room times the number of rooms, if all rooms are equal.
 func (x *exam) total(written value, one, all money, asked *search) {
 	if !one.known() || !all.known() || !asked.equal || asked.rooms == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// parts compares the parts of an order with each other and with its Book.
+// parts requires that the parts of an order agree with each other and with the Book that made the order.
 func (x *exam) parts(o value, now, was *order) {
 	in, err := time.Parse(time.DateOnly, now.checkIn)
 	out, failed := time.Parse(time.DateOnly, now.checkOut)
@@ -159,7 +159,7 @@ func (x *exam) read(o value, now, was *order, open bool) {
 		"the same value as before")
 }
 
-// named returns a hash of a person's name in lower case.
+// named returns the hash of a person's first and last name, in any letter case.
 func (x *exam) named(o value) uint64 {
 	fold := func(name string) string { return strings.ToLower(strings.TrimSpace(o.get(name).str())) }
 	return x.memory.key(fold("firstName"), fold("lastName"))

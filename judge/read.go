@@ -29,7 +29,8 @@ func (k kind) String() string {
 	return [...]string{"nothing", "null", "boolean", "number", "string", "array", "object"}[k]
 }
 
-// node is a value in a text. The nodes after it, up to next, are its members or elements and their values.
+// node is a JSON value. The nodes of its members or elements, and of the values inside these, follow it up to the index
+// next.
 type node struct {
 	key, from, to, next int32 // key is the index in the text at which the name of a member begins
 	in                  int32 // the list or object that has it
@@ -38,7 +39,6 @@ type node struct {
 	named               uint8 // the length of the name, 255 at most
 }
 
-// document is a JSON text, and its values as nodes.
 type document struct {
 	text       []byte
 	nodes      []node
@@ -48,20 +48,22 @@ type document struct {
 	fine       [2]fine
 }
 
-// fine is the last good value of a field whose form takes long to judge. Most offers have the same dates.
+// fine remembers the last valid text of a field that takes long to judge, such as a date. Most offers have the same
+// dates.
 type fine struct {
 	*field
 	text string
 }
 
-// mismatch is a value that does not have the documented form, or an object without a member that it should have.
+// mismatch is a value without the documented form, or an object that lacks a member.
 type mismatch struct {
 	at          int32
 	rule        string // "": the rule about the form of the answer
 	lacks, want string
 }
 
-// met is a value with rules about its relation to other values. Values inside it come before it in document.met.
+// met is a value that is compared with other values after the whole text was read. In document.met, inner values come
+// first.
 type met struct {
 	at int32
 	*field
@@ -77,7 +79,8 @@ type value struct {
 // deepest is how many levels deep values may be nested.
 const deepest = 100
 
-// read reads a text of the form f, and reports whether it is JSON. It reuses the memory of the text read before.
+// read parses a JSON text and compares it with the documented type f. It returns false if the text is not JSON. It
+// reuses the memory of the previous text.
 func (d *document) read(body []byte, f *field) bool {
 	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
 	end := d.value(d.space(0), 0, 0, 0, f, 0)
@@ -113,7 +116,8 @@ func (d *document) space(i int) int {
 	return i
 }
 
-// value reads the value at i, whose type is f. It returns the index of its end, or -1 if the value is malformed.
+// value reads the value at index i, whose documented type is f. It returns the index after the value, or -1 if the
+// value is malformed.
 func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 	at, k, end, before := len(d.nodes), absent, -1, len(d.mismatches)
 	d.nodes = append(d.nodes, node{})
@@ -146,7 +150,7 @@ func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 	return end
 }
 
-// judge judges the form of a value.
+// judge compares a value with its documented form.
 func (d *document) judge(at int32, k kind, raw []byte, f *field) {
 	rule, ok, last := "", true, &d.fine[f.index&1] // checkIn and checkOut are neighbours
 	switch {
@@ -170,7 +174,8 @@ func (d *document) judge(at int32, k kind, raw []byte, f *field) {
 	}
 }
 
-// members reads the members of an object from i on.
+// members reads the members of an object. The first member begins at index i. It returns the index after the object, or
+// -1 if the object is malformed.
 func (d *document) members(i int, at int32, f *field, depth int) int {
 	s, seen, next, twin := cmp.Or(f.shape, anything.shape), uint64(0), 0, int32(0)
 	for first := true; ; first = false {
@@ -224,7 +229,7 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 	return i + 1
 }
 
-// missing adds a mismatch for each member that the object should have, but does not have.
+// missing adds a mismatch for each member that an object lacks.
 func (d *document) missing(at int32, f *field, seen uint64) {
 	for lacking := f.shape.expected &^ seen; lacking != 0; lacking &= lacking - 1 {
 		if member := f.shape.fields[bits.TrailingZeros64(lacking)]; !member.required {
@@ -238,7 +243,8 @@ func (d *document) missing(at int32, f *field, seen uint64) {
 	}
 }
 
-// elements reads the elements of a list from i on.
+// elements reads the elements of a list. The first element begins at index i. It returns the index after the list, or
+// -1 if the list is malformed.
 func (d *document) elements(i int, at int32, f *field, depth int) int {
 	element := cmp.Or(f.element, anything)
 	for first := true; ; first = false {
@@ -257,7 +263,8 @@ func (d *document) elements(i int, at int32, f *field, depth int) int {
 	}
 }
 
-// quoted returns the end of the string whose text begins at i, or -1.
+// quoted returns the index after the closing quotation mark of a string, or -1 if there is none. i is the index after
+// the opening quotation mark.
 func (d *document) quoted(i int) int {
 	for {
 		switch i = wire.SkipPlain(d.text, i); d.byteAt(i) {
@@ -278,7 +285,7 @@ func (d *document) word(i int, word string) int {
 	return -1
 }
 
-// digits returns the end of the number at i, or -1.
+// digits returns the index after the number that begins at i, or -1 if the number is malformed.
 func (d *document) digits(i int) int {
 	begin, dot := i, -1
 	for ; i < len(d.text); i++ {

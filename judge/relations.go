@@ -12,12 +12,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// sameness is a rule that a member of an answer has the same value as its source: the request or an earlier answer.
+// sameness is a rule that a member of an answer equals a member or a header of the request, a header of the answer, or
+// an earlier answer.
 type sameness struct {
 	rule, ops string
 	what      string // the type, its member, and the path inside the member
-	// source begins with asked (a member of the request, or an element of a list), header (of the request), told (a header of
-	// the answer) or offer (the offer that the request names).
+	// source names the expected value: asked.checkIn is a member of the request, header.Currency is a header of the
+	// request, told.Session-Id is a header of the answer, and offer.checkIn is the check-in of the offer that the
+	// request names. Of a list in the request, each element is allowed.
 	source string
 	below  []string
 	want   string // the expectation of a finding
@@ -52,7 +54,7 @@ var samenesses = []sameness{
 	{rule: "voucher/order", ops: "OrderVoucher", what: "OrderVoucher.supplierReferenceNo", source: "asked.supplierReferenceNo"},
 }
 
-// same requires that v has one of the wanted values.
+// same requires that v is one of the wanted values. It ignores an absent v.
 func (x *exam) same(s *sameness, wanted []string, v value) {
 	if raw := v.raw(); v.there() {
 		ok := len(wanted) > 0 && len(raw) == len(wanted[0])+2 && string(raw[1:len(raw)-1]) == wanted[0]
@@ -60,7 +62,7 @@ func (x *exam) same(s *sameness, wanted []string, v value) {
 	}
 }
 
-// source returns the values of a sameness.source, or nil if they are unknown.
+// source returns the expected values that a sameness.source names, or nil if they are unknown.
 func (x *exam) source(name string) (wanted []string) {
 	from, name, _ := strings.Cut(name, ".")
 	switch member := x.asked.get(name); {
@@ -108,7 +110,7 @@ func ticket(x *exam, o value) {
 	x.memory.put(x.memory.key("life", o.get("ticket").str()), &life{x.Time, time.Duration(ttl) * time.Second})
 }
 
-// claimed returns how long a JWT is valid according to its iat and exp, or 0.
+// claimed returns for how long a JWT says that it is valid (exp minus iat), or 0 if it does not say so.
 func claimed(token string) time.Duration {
 	var claims struct{ IAT, EXP float64 }
 	if parts := strings.Split(token, "."); len(parts) == 3 {

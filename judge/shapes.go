@@ -73,7 +73,7 @@ OrderVoucher customerReferenceNo string platformReferenceNo! name supplierRefere
 Cancel serviceFee! Money status! 0|1|2|3|4|5
 Event customerReferenceNo! name hotelConfirmNo string event! order_created|order_paid|order_cancelled|order_modified eventTime int`
 
-// leaf is a type without members: fits checks its documented form, plausible its usual range.
+// leaf is a type without members. fits checks the documented form, and plausible checks the usual range.
 type leaf struct {
 	fits, plausible func(kind, []byte) bool
 	slow            bool
@@ -81,7 +81,7 @@ type leaf struct {
 
 func of(k kind) func(kind, []byte) bool { return func(is kind, _ []byte) bool { return is == k } }
 
-// texts accepts strings that fit.
+// texts returns a check that accepts a string if fits accepts its text.
 func texts(fits func(string) bool) func(kind, []byte) bool {
 	return func(k kind, raw []byte) bool { return k == text && fits(unquoted(raw)) }
 }
@@ -90,7 +90,7 @@ func matching(pattern string) func(kind, []byte) bool {
 	return texts(regexp.MustCompile("^(?:" + pattern + ")$").MatchString)
 }
 
-// integers accepts integers that are at least least.
+// integers returns a check that accepts integers from least on.
 func integers(least int) func(kind, []byte) bool {
 	return func(k kind, raw []byte) bool {
 		n, err := strconv.Atoi(string(raw))
@@ -98,12 +98,12 @@ func integers(least int) func(kind, []byte) bool {
 	}
 }
 
-// between accepts numbers from least to most.
+// between returns a check that accepts numbers from least to most.
 func between(least, most float64) func(kind, []byte) bool {
 	return func(k kind, raw []byte) bool { return k == number && float(raw) >= least && float(raw) <= most }
 }
 
-// oneOf accepts the values of an enumeration, which are all integers or all strings.
+// oneOf returns a check that accepts the values of an enumeration, which are all integers or all strings.
 func oneOf(values []string) func(kind, []byte) bool {
 	return func(k kind, raw []byte) bool {
 		if k == text {

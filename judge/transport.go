@@ -133,7 +133,7 @@ func (j *Judge) linked(url string) bool {
 	return recall[link](j.memory, "link", url) != nil
 }
 
-// copied is the body of an answer. It copies what is read, and passes the exchange to the judge at the end of the body.
+// copied is a body that keeps a copy of what is read from it. At its end it passes the exchange to the judge.
 type copied struct {
 	io.ReadCloser
 	judge *Judge

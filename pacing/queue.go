@@ -13,7 +13,8 @@ type Caller struct {
 	Priority int
 }
 
-// maxPassed slots in a row may go to other lanes: so each lane with callers gets at least a tenth of the slots.
+// maxPassed is how many slots in a row may go to other lanes while a lane has callers. So each such lane gets at least
+// a tenth of the slots.
 const maxPassed = 9
 
 // Queue holds waiting callers and decides who is next. Urgent lanes go first, but each lane with callers gets at
@@ -92,7 +93,7 @@ func (q *Queue[V]) Pop() V {
 	return v
 }
 
-// next returns the first lane with callers, or a later lane if maxPassed slots went to other lanes.
+// next returns the most urgent lane with callers, or a less urgent lane that was passed over maxPassed times.
 func (q *Queue[V]) next() *lane {
 	var first *lane
 	for i := range q.lanes {

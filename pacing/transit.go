@@ -29,7 +29,7 @@ type minute struct {
 	proofless int           // answers that prove no arrival
 }
 
-// Learn adds the answer to a request that left at left.
+// Learn adds the answer to a request that was sent at the time left.
 func (t *Transit) Learn(left time.Time, r types.PermitResult, now time.Time) {
 	t.roll(now)
 	switch {
@@ -41,9 +41,9 @@ func (t *Transit) Learn(left time.Time, r types.PermitResult, now time.Time) {
 	}
 }
 
-// ArrivedBy returns the time by which a request that left at left has arrived, and whether its answer proves it. The time is
-// r.ArrivedBy, but at most the time of the answer's first byte. After a recent 429 the time is later. Without a proof the
-// time is an estimate, which the answer to a later request may prove wrong.
+// ArrivedBy returns the time by which a request that was sent at the time left has arrived, and whether its answer
+// proves it. The time is r.ArrivedBy, but at most the time of the answer's first byte. After a recent 429 the time is
+// later. Without a proof the time is an estimate, which the answer to a later request may prove wrong.
 func (t *Transit) ArrivedBy(left time.Time, r types.PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {

@@ -28,7 +28,7 @@ func newBench(m *masker) *bench {
 	return &bench{judge: judge.New(&judge.Options{MemoryAge: 24 * time.Hour}), masker: m, found: map[string]*Result{}}
 }
 
-// judges judges an exchange. For each rule it keeps the first exchange with the worst verdict.
+// judges passes an exchange to the judge. For each rule it keeps the first exchange with the worst verdict.
 func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 	was := b.judge.Look(of)
 	b.mu.Lock()
@@ -49,7 +49,7 @@ func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 	}
 }
 
-// adds adds a finding about an exchange to the result of its rule.
+// adds adds a finding about an exchange to the result of the rule that the exchange breaks.
 func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 	body, header := of.Body, of.Header
 	if of.Event {
@@ -80,10 +80,11 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 // verdicts maps the judge's grade of a finding to the state of the rule.
 var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
-// anAnswer is what a rule of the judge needs: if the run had no such answer, the rule was not tried.
+// anAnswer is the Needs of a judge's rule that applied to no answer of the run.
 const anAnswer = "an answer to which the rule applies"
 
-// over adds the judge's findings so far to the result of a rule.
+// over returns the result of a rule, changed by what the judge has found so far. If ended is true, no rule becomes
+// NotTried.
 func (b *bench) over(res Result, ended bool) Result {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +107,8 @@ func (b *bench) over(res Result, ended bool) Result {
 	return res
 }
 
-// recall adds the findings that the judge made after a rule was tried. It also adds broken rules that were not selected.
+// recall changes the results in the report by what the judge found after the rules were tried. It also adds broken
+// rules that were not selected.
 func (b *bench) recall(report *Report) {
 	for i, result := range report.Results {
 		if result.State != Broken {

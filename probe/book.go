@@ -46,7 +46,7 @@ func (b *Booking) check() error {
 	return nil
 }
 
-// allowance holds the bookings of a run, and decides what the run may still book.
+// allowance holds the bookings of a run, and what decides whether the run may book more.
 type allowance struct {
 	journal *journal
 	earlier int               // number of the journal's entries that earlier runs wrote
@@ -196,7 +196,7 @@ func (s *session) affordable(o *types.RoomRatePkg) error {
 	return isFree(o, s.now())
 }
 
-// stayOffer is an offer to book, in its session.
+// stayOffer is an offer that can be booked, with the session and the rooms of its search.
 type stayOffer struct {
 	types.RoomRatePkg
 	session string
@@ -304,7 +304,7 @@ func (r *run) book(how sending) *booked {
 	return b
 }
 
-// cancels checks that the account may call QueryOrders and Cancel.
+// cancels checks that the account may call QueryOrders and Cancel, before anything is booked.
 func (r *run) cancels(session string) {
 	log := r.log
 	r.world.cancels.get(r, "to be able to cancel", func() bool {

@@ -259,7 +259,8 @@ func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (sta
 	return status, false, err
 }
 
-// settled is a rule about the bookings of the last day, after all cancellations.
+// settled returns the check of a rule about the bookings of the last day. It runs after all cancellations. concerns
+// selects the bookings, wrong reports whether a booking breaks the rule, and text describes the breach.
 func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) string) func(*run) {
 	return func(r *run) {
 		var references, texts []string

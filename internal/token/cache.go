@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// expiryWindow is the time before the expiry in which a token is renewed. For a
-	// short-lived token it is the last tenth of its life.
+	// expiryWindow is how long before its expiry a token is renewed. A short-lived token is renewed in the last tenth
+	// of its life.
 	expiryWindow = 5 * time.Minute
 	// The pauses between failed renewals.
 	minPause = time.Second
 	maxPause = 30 * time.Second
 )
 
-// Cache holds one token. Reading a fresh token takes an atomic load. Set the exported fields before use. Store and TryLease
-// are optional: they share tokens with other processes, each token under the Key of its secret.
+// Cache holds one token. Reading a fresh token takes one atomic load. Set the exported fields before use. Store and
+// TryLease are optional: they share tokens with other processes. Key makes the store's key of a token from its secret.
 type Cache struct {
 	// Secret returns the secret to fetch a token with. Each fetch calls Secret, and calls it once more after a refusal.
 	Secret func(ctx context.Context) (types.Secret, error)
@@ -33,8 +33,8 @@ type Cache struct {
 	Fetch func(ctx context.Context, secret types.Secret) (value types.Secret, lifetime time.Duration, err error)
 	// Renewable is false if Fetch returns the same token each time.
 	Renewable bool
-	// IsRefusal reports whether an error of Fetch refuses the credential. Advise adds to such an error when the next fetch
-	// will be.
+	// IsRefusal reports whether an error of Fetch means that the service refused the credential. Advise adds the time
+	// of the next fetch to such an error.
 	IsRefusal func(err error) bool
 	Advise    func(err error, advice string) error
 	Store     Store
@@ -58,18 +58,18 @@ type Cache struct {
 	refusals   refusals
 }
 
-// refusals delays the fetches that follow a refusal of a token or of the credential. The first two fetches are not delayed.
-// Each further fetch comes 2, 4, 8 and so on up to 60 seconds after the fetch before. If a token was not refused for longer
-// than the last pause, and than two seconds, the series goes back by one step. If it was not refused for a minute, the
-// series begins again. Whether some call succeeded does not count: the service may accept a token for one operation and
-// refuse it for another.
+// refusals delays fetches after the service has refused a token or the credential. The first two fetches are not
+// delayed. Further fetches come 2, 4, 8 and so on up to 60 seconds after the fetch before. If nothing was refused for
+// longer than the last pause and than two seconds, the pause does not grow. After a minute without a refusal the series
+// begins again. A successful call changes nothing: the service may accept a token for one operation and refuse it for
+// another.
 type refusals struct {
 	inARow int
 	next   time.Time // the earliest time of the next fetch
 	pause  time.Duration
 }
 
-// add counts a refusal after which a fetch is allowed.
+// add counts a refusal, and sets the time of the next fetch.
 func (r *refusals) add(now time.Time) {
 	switch good := now.Sub(r.next); {
 	case good > time.Minute:
@@ -277,8 +277,8 @@ func (c *Cache) use(t types.Token, key string) transport.Authorization {
 const checkAccount = "check that the account is active, and may call this operation"
 
 // Refused drops the token that a 401 refused, and reports whether another token is available now. The advice is for the
-// error of a call that ends with this 401. A late 401 does not drop a newer token. A token that is refused soon after other
-// tokens stays in use: other operations may need it, and a new token would be refused as well.
+// error of a call that ends with this 401. A late 401 does not drop a newer token. If other tokens were refused shortly
+// before, the token stays in use: other operations may need it, and a new token would be refused as well.
 func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (again bool, advice string) {
 	if !c.Renewable {
 		return false, "use a new token: give it to WithCredential, or to a new client"
@@ -289,7 +289,7 @@ func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (a
 	return true, "a new token was refused, too; " + checkAccount + "; the next call uses another token"
 }
 
-// drop drops the refused token if it is the current token, or returns how long it stays in use.
+// drop drops the refused token if it is the current token. If it must stay in use for now, drop returns for how long.
 func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stays time.Duration) {
 	c.mu.Lock()
 	now := time.Now()

@@ -22,8 +22,8 @@ import (
 // ErrBodyTooLarge is the error of an answer above Policy.MaxBody.
 var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
 
-// attempt is one attempt, with its part of the call's Result. RequestID is empty if the attempt ended before the request was
-// sent.
+// attempt is the state of one attempt. Its Result describes only this attempt. RequestID is empty if the attempt ended
+// before the request was sent.
 type attempt struct {
 	Result
 	authorization Authorization
@@ -124,14 +124,15 @@ func (r *run) attempt(ctx context.Context) error {
 var errOverslept = fmt.Errorf("the deadline of ctx passed while the machine was suspended, or its clock was set forward: %w",
 	context.DeadlineExceeded)
 
-// overslept reports whether the deadline of ctx has passed by the wall clock. ctx does not count while a machine is
-// suspended, and by then another process may have reported a booking as absent.
+// overslept reports whether the deadline of ctx has passed by the wall clock. The timer of ctx stops while the machine
+// is suspended. Meanwhile another process may have reported the booking as absent, so it must not be sent any more.
 func overslept(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && !time.Now().Round(0).Before(deadline.Round(0))
 }
 
-// authorize reads the token, or waits for it. The call that fetches a token has its own retries.
+// authorize gets the token, and waits for it if necessary. An error is permanent, because the fetch of a token has its
+// own retries.
 func (r *run) authorize(ctx context.Context) (err error) {
 	if r.TokenSource != nil {
 		r.last.authorization, err = r.TokenSource.Authorization(ctx)
@@ -214,8 +215,8 @@ func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }
 
-// read reads and decodes the whole answer, so that a connection that breaks in its middle is
-// an attempt that failed.
+// read reads and decodes the whole answer. If the connection breaks in the middle of the answer, the attempt has
+// failed.
 func (r *run) read(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// maxPrepared limits the size of a buffer before a byte arrives. It is more than a large search page takes, and less
-	// than a malformed header may claim. Growing doubles a buffer, so the pool keeps buffers of up to twice this size.
+	// maxPrepared limits the memory of a buffer before the first byte arrives, because a malformed header may claim any
+	// size. A large search page fits. Growing doubles a buffer, so the pool keeps buffers of up to twice this size.
 	maxPrepared = 8 << 20
-	// windowSize is the size of a buffer whose parts are removed as they are decoded.
+	// windowSize is the size of the buffer for an answer whose text is removed as soon as it is decoded.
 	windowSize = 64 << 10
 )
 
-// shortReads limits each read to 16 KB. Within a chunk of HTTP/1.1, net/http returns no byte before it has filled the
-// caller's buffer.
+// shortReads limits each read to 16 KB, so that the decoder gets bytes early. Of a chunk of HTTP/1.1, net/http returns
+// nothing before the caller's buffer is full.
 type shortReads struct{ io.Reader }
 
 func (r shortReads) Read(b []byte) (int, error) { return r.Reader.Read(b[:min(len(b), 16<<10)]) }

@@ -24,8 +24,8 @@ type Call struct {
 	Header    func() http.Header // returns a new header for each attempt
 	Body      []byte             // the same for every attempt
 	TraceID   string             // for the log
-	// RequestID returns the Request-Id of an attempt; nil: it is a UUID. Timestamp, if set,
-	// returns its Client-Request-Timestamp. An error of either ends the call.
+	// RequestID returns the Request-Id of an attempt. If nil, the id is a UUID. Timestamp, if set, returns its
+	// Client-Request-Timestamp. An error of either ends the call.
 	RequestID func(context.Context) (string, error)
 	Timestamp func(ctx context.Context, sent time.Time) (string, error)
 	// Mutates marks an operation that changes something (Book, Cancel): it is resent
@@ -54,7 +54,7 @@ type Call struct {
 	Timeline *Timeline
 	// Decoder, if set, reads each answer of HTTP 2xx while it arrives.
 	Decoder Decoder
-	// Streams states that the Decoder removes what it has read, so that only a part of the answer is in memory.
+	// Streams is true if the Decoder removes the text that it has read. Then only a part of the answer is in memory.
 	Streams bool
 }
 
@@ -107,7 +107,7 @@ type Result struct {
 	// Answer is the last attempt's answer, or nil. If Answer and Err are both set, the call ended before its next attempt.
 	Answer *Answer
 	Err    error
-	// Sent reports whether the last request may have reached the service. It counts only if Answer is nil.
+	// Sent reports whether the last request may have reached the service. It is meaningful only if Answer is nil.
 	Sent bool
 	// NoToken reports that nothing was sent because there was no token; Err is the reason.
 	NoToken bool
@@ -133,7 +133,7 @@ type Answer struct {
 	buffer *buffer
 }
 
-// Release returns the body's memory to the pool. The body must not be used after it.
+// Release returns the body's memory to the pool. Do not use the body afterwards.
 func (a *Answer) Release() {
 	if a != nil && a.buffer != nil {
 		a.buffer.release()
@@ -190,7 +190,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// result returns how the call would end now.
+// result returns the Result of a call that ends now.
 func (r *run) result() Result {
 	result := r.last.Result
 	result.RequestID, result.Attempts, result.EarlierStatus = r.lastSentID, r.requestsSent, r.earlierStatus

@@ -18,7 +18,7 @@ const (
 // Retries take points from it, and calls that succeed return points. The zero value is full. A nil quota never runs out.
 type RetryQuota struct{ spent atomic.Int64 }
 
-// take takes the points of another attempt after a failed attempt. It reports whether there were enough points.
+// take pays points for a retry after a failed attempt, and reports whether there were enough points.
 func (q *RetryQuota) take(failed *attempt) bool {
 	if q == nil {
 		return true

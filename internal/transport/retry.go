@@ -86,7 +86,7 @@ func (r *run) refusalCode() int {
 	return env.Code
 }
 
-// renewToken reports whether the call can be sent again with another token, which is possible once.
+// renewToken reports whether the call can be sent again with another token. A call can do this once.
 func (r *run) renewToken() bool {
 	if r.TokenSource == nil {
 		return false

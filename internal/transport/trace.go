@@ -58,10 +58,10 @@ func (t *trace) context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &t.hooks)
 }
 
-// ended returns the permit and reports whether the request may have reached the service. The events of the transport can
-// prove that it has not. Without events a dial error is the proof, or the argument unsent. unsent says that the transport
-// refused the request with ErrNotSent, or that an *http.Transport left the body unread: it refuses a header, or its Proxy
-// failed.
+// ended calls the permit's Done, and reports whether the request may have reached the service. The events of the
+// transport can prove that it did not. Without events, a dial error or unsent proves it. unsent is true if the
+// transport refused the request with ErrNotSent, or if an *http.Transport did not read the body, because it refused a
+// header or its Proxy failed.
 func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	if err != nil {
 		resp = nil
@@ -71,7 +71,7 @@ func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	return sent
 }
 
-// finish returns the permit, once.
+// finish calls the permit's Done. Later calls do nothing.
 func (t *trace) finish(sent bool, resp *http.Response) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -91,7 +91,6 @@ func Peek(ctx context.Context, body []byte) (env Envelope, data []byte, ok bool)
 	return a.Envelope, a.data, err == nil && a.HasCode
 }
 
-// answerReader is an answer that is being read.
 type answerReader struct {
 	Envelope
 	target  Target // if Read is nil, the data is skipped

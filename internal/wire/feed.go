@@ -95,8 +95,9 @@ func (f *Feed) window() []byte {
 	return window
 }
 
-// remove removes the text between the to of its first call and the to of this call. It returns by how much the text after to
-// has moved. The text moves only after many calls, so that no byte moves twice.
+// remove removes the text from the offset of its first call up to the offset to. It returns how far it has moved the
+// text after to. It moves the text only when the removed part is at least as long as that text, because moving at every
+// call would be slow.
 func (f *Feed) remove(to int) (by int) {
 	if f.hole.to == 0 {
 		f.hole.from = to
@@ -117,7 +118,7 @@ func (f *Feed) close() (by int) {
 	return by
 }
 
-// offset returns the position in the answer of a byte of the text.
+// offset converts an index in the text to an offset in the answer, which also counts the removed parts.
 func (f *Feed) offset(at int) int64 {
 	if at >= f.hole.from {
 		at += f.removed

@@ -10,16 +10,16 @@ import (
 // Field is a field of a struct.
 type Field[T any] struct {
 	Name string
-	// Exact: the name in another letter case makes the object unusable.
+	// Exact makes the object unusable if it has the name in another letter case.
 	Exact bool
-	// Essential: a mismatch in the field makes the whole struct a mismatch. A mismatch inside a nested struct with
+	// Essential makes the whole struct a mismatch if this field has a mismatch. A mismatch inside a nested struct with
 	// essential fields counts only for that struct.
 	Essential bool
 	Read      func(l *Lexer, v *T)
 }
 
-// Struct returns a function that reads an object into a struct with these fields, 64 at most.
-// A null leaves the struct as it is. It is safe for concurrent use.
+// Struct returns a function that reads an object into a struct with these fields, 64 at most. A null leaves the struct
+// unchanged. It is safe for concurrent use.
 func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 	names, essentials := &fieldNames{quoted: make([]string, 0, len(fields))}, false
 	for _, f := range fields {
@@ -52,10 +52,10 @@ func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 	}
 }
 
-// fieldNames are the names of a struct's fields. At first the names are expected in the order of the fields.
+// fieldNames holds the names of a struct's fields, and the order in which the service writes them. At first this is the
+// order of the struct's fields.
 //
-// Names are half of an answer, and a service writes them in one order: so the text is first compared with the name that
-// followed this field last time.
+// Names are half of an answer. So the text is first compared with the name that followed the same field last time.
 type fieldNames struct {
 	quoted []string                    // each with its quotes and a colon
 	next   [maxFields + 2]atomic.Int32 // the field that followed field i-1 last time; of 0: the first field
@@ -73,11 +73,11 @@ func (f *fieldNames) add(name string, exact bool) {
 
 func (f *fieldNames) name(i int) string { return f.quoted[i][1 : len(f.quoted[i])-2] }
 
-// seenFields has a bit for each field of a struct that was read.
+// seenFields has a bit for each field of a struct. The bit is set when the field was read.
 type seenFields uint64
 
-// unique returns the field. If the field was read before, it rejects the answer and returns -1: encoding/json would merge
-// the two values.
+// unique marks a field as read, and returns it. If the field was read before, unique rejects the answer and returns -1:
+// encoding/json would merge the two values.
 func (l *Lexer) unique(f *fieldNames, seen *seenFields, field int) int {
 	bit := seenFields(1) << field
 	if *seen&bit != 0 {
@@ -94,8 +94,8 @@ const (
 	maxLearnt = 1024 // changes of the order that are stored; more would make goroutines wait for each other's writes
 )
 
-// next goes from the value of the field last to the next known field, and returns that field. -1 as last means the beginning
-// of the object, -1 as the result its end.
+// next moves from the value of the field last to the next known field, and returns that field. At the beginning of the
+// object last is -1. At its end the result is -1.
 func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 	if last < 0 || l.pos < len(l.body) && l.body[l.pos] == ',' {
 		if i := l.expect(f, last); i >= 0 {
@@ -114,8 +114,8 @@ func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 	return l.unique(f, seen, i)
 }
 
-// expect skips a byte and a name that is expected after the field last, and returns the field of that name. If another name
-// follows, it skips nothing and returns -1.
+// expect compares the text with the names that are expected after the field last. If a name matches, expect skips it
+// and returns its field. Otherwise it skips nothing and returns -1.
 func (l *Lexer) expect(f *fieldNames, last int) int {
 	text := l.body[l.pos+1:]
 	for range maxAbsent + 1 {
@@ -130,8 +130,8 @@ func (l *Lexer) expect(f *fieldNames, last int) int {
 	return -1
 }
 
-// find returns the field of the name that was read, or maxFields for an unknown name. From now on that field is expected
-// after last. find rejects an exact name in another letter case.
+// find returns the field whose name the Lexer has just read, or maxFields for an unknown name. From now on this field
+// is expected after last. An exact name in another letter case rejects the answer.
 func (l *Lexer) find(f *fieldNames, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())

@@ -33,7 +33,7 @@ type Lexer struct {
 	notes
 	reading answerReader
 	feed    *Feed // where the body comes from
-	// take, if set, receives each hotel when its last byte has arrived. Their list keeps none.
+	// take, if set, receives each hotel when its last byte has arrived. The decoded list of hotels then stays empty.
 	take func(*types.Hotel) error
 }
 
@@ -51,9 +51,8 @@ func newLexer(ctx context.Context, feed *Feed) *Lexer {
 	return l
 }
 
-// memoryBudget is how much memory the lists, pointers and maps of an answer of that length
-// may take, in bytes. Documented answers take about their own length; only nearly empty
-// elements take more than twice that.
+// memoryBudget returns how many bytes of memory the lists, pointers and maps of an answer of length bytes may take.
+// Documented answers take about length bytes; only nearly empty elements take more than twice that.
 func memoryBudget(length int) int { return 2*length + 4<<20 }
 
 // poll checks ctx, once in each interval.
@@ -78,11 +77,11 @@ func (l *Lexer) stop(err error) {
 
 func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }
 
-// mapEntrySize is how much memory is charged for an entry of a map whose values have that size. It is twice the size of the
-// entry, because a map keeps about half of its room free.
+// mapEntrySize returns how much memory is charged for a map entry whose value takes size bytes. It is twice the size of
+// the entry, because a map keeps about half of its memory free.
 func mapEntrySize(size int) int { return 2 * (sizeOf[string]() + size) }
 
-// maxScratch is how much of the scratch is kept for the next text, in bytes.
+// maxScratch is the maximum size of a scratch buffer that the pool keeps, in bytes.
 const maxScratch = 4 << 10
 
 // release returns the Lexer to the pool.
@@ -263,7 +262,7 @@ func (l *Lexer) element() bool {
 // maxDepth is how deep encoding/json lets values nest.
 const maxDepth = 10_000
 
-// skip validates and skips a value of any type at that depth.
+// skip validates and skips a value of any type. depth is the number of objects and arrays around it.
 func (l *Lexer) skip(depth int) {
 	c := l.peek()
 	if depth == maxDepth && (c == '{' || c == '[') {
@@ -303,7 +302,7 @@ func (l *Lexer) passed() []byte {
 	return l.body[begin:l.pos]
 }
 
-// skipString validates and skips a string, and reports whether it has no escapes. No white space is before it.
+// skipString validates and skips the string at pos, and reports whether it has no escapes.
 func (l *Lexer) skipString() (plain bool) {
 	plain = true
 	for i := l.pos + 1; !l.failed; {

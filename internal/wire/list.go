@@ -14,7 +14,7 @@ import (
 type List[T any] struct {
 	// Essentials states that T is a struct with essential fields: an element with a mismatch is left out, and so is null.
 	Essentials bool
-	// Whole: a mismatch of an element or of the list is an error.
+	// Whole makes a mismatched element or a mismatched list an error.
 	Whole bool
 
 	buffers sync.Pool
@@ -47,7 +47,7 @@ func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
 	return elements
 }
 
-// keep reads the elements of an array that has some.
+// keep reads the elements of an array that is not empty, and returns them.
 func (list *List[T]) keep(l *Lexer, read func(*Lexer, *T)) []T {
 	pooled, _ := list.buffers.Get().(*[]T)
 	if pooled == nil {
@@ -86,8 +86,7 @@ func (list *List[T]) keep(l *Lexer, read func(*Lexer, *T)) []T {
 	return exact
 }
 
-// element reads an element into the empty v, and reports whether the element stays in the list. If it does not, v is still
-// empty.
+// element reads an element into v, and reports whether the element stays in the list. Otherwise v is still empty.
 func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark, index int) bool {
 	null := l.peek() == 'n'
 	if null && (list.Essentials || list.Whole) {
@@ -131,7 +130,7 @@ func (list *List[T]) stream(l *Lexer, read func(*Lexer, *T), take func(*T) error
 	}
 }
 
-// countElements returns how many elements follow in the array. It does not move on.
+// countElements returns how many elements follow in the array. It does not change the position.
 func (l *Lexer) countElements() (n int) {
 	begin := l.pos
 	for more := true; more; more = l.element() {

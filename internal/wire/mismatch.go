@@ -10,13 +10,12 @@ import (
 	"strings"
 )
 
-// notes are the mismatches and faults that were found so far.
 type notes struct {
 	found      Mismatches
 	unusable   *UnusableError // the first such error; the reading has failed
 	events     int            // grows with each note, so that a reader sees whether its value had one
 	mismatched bool           // the value that was read last is a mismatch, and is empty
-	// lost counts mismatches, without those inside structs whose essential fields are complete.
+	// lost counts mismatches. A mismatch inside a struct whose essential fields are complete is not counted.
 	lost     int
 	required bool // a mismatch was found that must not be left out
 }
@@ -48,7 +47,8 @@ func (l *Lexer) mismatch(want string) []byte {
 	return text
 }
 
-// noObject skips a value in the place of an object: null, or a mismatch.
+// noObject skips a value that is not an object, although a struct is expected. null is allowed; every other type is a
+// mismatch.
 func (l *Lexer) noObject() {
 	if !l.null() {
 		l.mismatch("object")
@@ -76,8 +76,8 @@ func (l *Lexer) charge(size int) bool {
 	return !l.failed
 }
 
-// leave returns from a value to the object or the array around it, with the name or the index of the value. It reports
-// whether something was lost in the value.
+// leave puts the name or the index of a value in front of the paths of the mismatches inside the value. It reports
+// whether lost has grown since the mark before.
 func (l *Lexer) leave(before *mark, name string, index int) (lost bool) {
 	for i := before.listed; i < len(l.found.List); i++ {
 		l.found.List[i].Path = below(name, index, l.found.List[i].Path)
@@ -101,7 +101,8 @@ func below(name string, index int, path string) string {
 	return "[" + strconv.Itoa(index) + "]" + path
 }
 
-// passAgain skips an unusable value again from begin on, because the rest must still be JSON.
+// passAgain skips the value at begin again if it was unusable, because the reading stopped inside it, and the text must
+// still be valid JSON.
 func (l *Lexer) passAgain(begin int) {
 	if l.unusable != nil && l.err == nil {
 		l.failed, l.body = false, l.feed.window()

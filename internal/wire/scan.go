@@ -90,7 +90,8 @@ func escape(b []byte) (r rune, length int) {
 // maxEscape is the length of the longest escape.
 const maxEscape = len(`\u0000`)
 
-// escapeLength returns how long an escape at the beginning of b is, or how much of it is valid.
+// escapeLength returns the length of the escape at the beginning of b. If ok is false, the escape is malformed or
+// incomplete, and length counts its valid bytes.
 func escapeLength(b []byte) (length int, ok bool) {
 	switch {
 	case len(b) == 0 || b[0] != '\\':
@@ -179,7 +180,7 @@ func (l *Lexer) number() []byte {
 	return l.body[begin:i]
 }
 
-// at returns the byte at that offset, or 0 at the end. It is inlined.
+// at returns the byte at offset i, or 0 at the end of the text.
 func (l *Lexer) at(i int) (c byte) {
 	if i < len(l.body) {
 		if c = l.body[i]; c == 0 {

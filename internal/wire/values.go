@@ -196,7 +196,7 @@ func (l *Lexer) internStrings(on bool) {
 	}
 }
 
-// internString makes a string of bytes that will be overwritten.
+// internString is like copyString, but returns the interned string if the table has an equal one.
 func (l *Lexer) internString(b []byte) string {
 	if len(b) == 0 {
 		return ""

@@ -45,7 +45,7 @@ type Answer struct {
 	Mismatches []string
 }
 
-// Read decodes an answer into a struct. Without an envelope the whole text is data.
+// Read decodes an answer into a struct. If bare is true, the answer has no envelope, and its whole text is the data.
 func Read(text []byte, into any, bare bool) (a Answer) {
 	if !json.Valid(text) {
 		return Answer{Invalid: true}
@@ -91,7 +91,6 @@ type node struct {
 	members []*node // of an object or an array
 }
 
-// parse reads the next value.
 func parse(d *json.Decoder, text string) *node {
 	begin := int(d.InputOffset())
 	for strings.IndexByte(" \t\r\n,:", text[begin]) >= 0 {
@@ -124,7 +123,6 @@ func (n *node) jsonType() string {
 	return jsonTypes[n.kind]
 }
 
-// reader decodes one answer.
 type reader struct {
 	answer *Answer
 	lost   bool // the last value has a mismatch inside
@@ -163,7 +161,8 @@ func (r *reader) mismatch(path, want string, n *node) {
 	r.answer.Mismatches = append(r.answer.Mismatches, fmt.Sprintf("%s: want %s, got %s", path, want, n.jsonType()))
 }
 
-// value returns the text that encoding/json decodes instead of n, and whether n fits the type.
+// value returns the JSON text of n without mismatches, for encoding/json to decode into t. If n itself has the wrong
+// type, fits is false.
 func (r *reader) value(n *node, t reflect.Type, path string) (text string, fits bool) {
 	r.lost = false
 	for t.Kind() == reflect.Pointer {
@@ -209,7 +208,7 @@ var (
 	orderStatus = reflect.TypeFor[types.OrderStatus]()
 )
 
-// wanted returns the documented JSON type, or "" if any JSON is allowed.
+// wanted returns the JSON type that the decoder expects for t, such as "integer". "" means that it accepts any JSON.
 func wanted(t reflect.Type) string {
 	switch kind := t.Kind(); {
 	case t == number:
@@ -226,7 +225,8 @@ func wanted(t reflect.Type) string {
 var wantedKinds = map[reflect.Kind]string{reflect.Struct: "object", reflect.Map: "object", reflect.Slice: "array", reflect.String: "string",
 	reflect.Bool: "boolean", reflect.Float64: "number", reflect.Int: "integer", reflect.Int64: "integer"}
 
-// wholeNumber returns the digits of a number with an integer value, and whether it is one and fits into bits.
+// wholeNumber returns the digits of an integer that may be written as 2.0 or 2e1. ok is false if the number is not an
+// integer, or does not fit into bits.
 func wholeNumber(text string, bits int) (string, bool) {
 	const longest = 20
 	if len(text) > longest {
@@ -318,8 +318,8 @@ func (r *reader) entries(n *node, t reflect.Type, path string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// elements leaves out mismatches if the elements are structs with essential fields. Otherwise they stay as empty
-// values.
+// elements returns the JSON text of a list. If t is a struct with essential fields, mismatched elements are left out.
+// Otherwise a mismatched element becomes null.
 func (r *reader) elements(n *node, t reflect.Type, path string, whole bool) string {
 	var elements []string
 	leavesOut, lost := essential[t.Name()] != "", false

@@ -169,7 +169,7 @@ func (a *Answer) RequestID(t testing.TB) string {
 // NoRateLimits is a rate limiter that never waits.
 type NoRateLimits struct{}
 
-// Acquire grants the slot without a permit.
+// Acquire returns a nil Permit immediately.
 func (NoRateLimits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	return nil, nil
 }
@@ -201,8 +201,8 @@ func Operations() (ops []hotelstays.Operation) {
 // Call makes one call of an operation and returns its error.
 type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) error
 
-// Calls returns a well-formed call of every operation, for tests of the pipeline. The references are made up, and so is
-// the session if the caller gives none.
+// Calls returns a well-formed call of every operation, for tests of the pipeline. The calls use the first argument as
+// their session, or a made-up session. All references are made up.
 func Calls(session ...string) map[hotelstays.Operation]Call {
 	offer := Offer{Session: append(session, "session")[0], RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
 	fields := map[string]any{ // by field name; each other required field gets a value of its type
@@ -234,8 +234,8 @@ func Calls(session ...string) map[hotelstays.Operation]Call {
 	return calls
 }
 
-// Helpers returns a well-formed call of every method that is not an operation, by the name of the method. SaveVoucher
-// saves into dir. The references are made up, as in Calls.
+// Helpers returns a well-formed call of every method that is not an operation, such as BookAndRecover. The key is the
+// method's name. SaveVoucher saves into dir. The references are made up.
 func Helpers(dir string) map[string]Call {
 	type ctxt = context.Context
 	type client = *hotelstays.Client
@@ -309,9 +309,9 @@ type Offer struct {
 	Session string
 }
 
-// FindOffer searches the first city and returns the cheapest offer of one of its hotels, counted from 0. If a mode is
-// given, the offer has this mode. The sandbox refuses two bookings with the same content, so a test that books twice
-// takes offers of two hotels.
+// FindOffer searches the first city, and returns the cheapest offer of the hotel with this index. If a mode is given,
+// the offer has this mode. The sandbox refuses two bookings with the same content, so a test that books twice needs
+// offers of two hotels.
 func FindOffer(t testing.TB, srv *hotelstaystest.Server, client *hotelstays.Client, hotel int, modes ...types.RefundableMode) Offer {
 	t.Helper()
 	list, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{DestinationID: srv.CityID(0), CheckIn: CheckIn,

@@ -10,7 +10,7 @@ import (
 
 const variable = "HOTELSTAYS_LONG"
 
-// Full reports whether HOTELSTAYS_LONG asks for all of each long test.
+// Full reports whether HOTELSTAYS_LONG is set, so that long tests run all their cases.
 func Full() bool { return os.Getenv(variable) != "" }
 
 // Of returns full with HOTELSTAYS_LONG, short with -short, and otherwise typical. It logs what the full test would use.

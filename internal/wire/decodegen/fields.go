@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// field is a field that is decoded.
 type field struct {
 	*types.Var
 	key       string // the name in JSON
@@ -19,7 +18,6 @@ type field struct {
 	whole     bool
 }
 
-// fieldsOf lists the fields of a struct.
 func (g *generator) fieldsOf(named *types.Named) (all []field, err error) {
 	shape, isStruct := named.Underlying().(*types.Struct)
 	if !isStruct {
@@ -56,8 +54,8 @@ var basicOf = map[string]string{
 	"String": "string", "Number": "string", "Bool": "bool", "Int": "int", "Int64": "int64", "Float64": "float64",
 }
 
-// scalar returns the method of wire.Lexer that reads a type, or "" for a composite type. A type that decodes itself is an
-// error.
+// scalar returns the method of wire.Lexer that reads a type, or "" for a composite type. A type with its own
+// UnmarshalJSON is an error.
 func scalar(t types.Type) (string, error) {
 	switch types.Unalias(t).String() {
 	case "encoding/json.Number":

@@ -22,5 +22,6 @@ var essential = map[string][]string{
 	"SearchBasic": {"SessionID"},
 }
 
-// whole names the lists of which no element may be left out. Their names must not come in another letter case either.
+// whole lists the lists of which no element may be left out. An answer that writes such a list's name in another letter
+// case is an error.
 var whole = map[string][]string{"QueryOrdersResponse": {"Orders"}}
