@@ -15,10 +15,7 @@ func (x *exam) paged(group string, elements, asked, data value, standard int) {
 	if !ok {
 		size = standard
 	}
-	num, ok := asked.get("pageNum").int()
-	if !ok {
-		num = 1
-	}
+	num, _ := asked.get("pageNum").int()
 	n, more := elements.len(), data.get("hasMore")
 	x.is(group+"/size", n <= size, elements, "at most pageSize")
 	total, _ := data.get("total").int()

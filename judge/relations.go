@@ -153,7 +153,7 @@ func aPlace(x *exam, o value) {
 	}
 	hotels, counted := o.get("extra", "hotelCount").int()
 	least, asked := x.asked.get("minHotelCount").int()
-	if !asked && !x.asked.get("filterEmptyCities").there() {
+	if !asked && string(x.asked.get("filterEmptyCities").raw()) != "false" {
 		least = 1
 	}
 	if counted && x.op == "Destinations" && kind == city {

@@ -90,6 +90,7 @@ func life(test *testing.T) []spoken {
 	t.token = t.member(t.say("ticket", "Ticket", secret), "ticket")
 	province := t.member(t.say("provinces", "Destinations", `{"countryCode":"AE","include":"details"}`), "id")
 	t.say("cities", "Destinations", `{"parentDestinationId":"`+province+`","include":"details"}`)
+	t.say("all cities", "Destinations", `{"parentDestinationId":"`+province+`","filterEmptyCities":false,"minHotelCount":0,"include":"details"}`)
 	city := srv.CityID(0)
 	t.say("catalogue", "HotelsMetadata", `{"destinationId":"`+city+`","page":{"pageNum":1,"pageSize":2}}`)
 	t.say("catalogue 2", "HotelsMetadata", `{"destinationId":"`+city+`","page":{"pageNum":2,"pageSize":2}}`)
