@@ -73,22 +73,22 @@ func (k ErrorKind) HTTPStatus() int {
 	return http.StatusInternalServerError // not a kind
 }
 
-// kindRow is what the package knows of a kind.
+// kindRow describes a kind: its sentinel, its HTTP status, and the answers of the service that have it.
 type kindRow struct {
 	sentinel   // its text is empty if the kind has no sentinel, or several
 	httpStatus int
 	answers
 }
 
-// answers describes which answers of the service have a kind. The zero value matches no answer.
+// answers describes which answers of the service belong to a kind. The zero value matches no answer.
 type answers struct {
 	code   int // 0: no documented code
 	status int // 0: never matched by status
-	// listedFor are the operations that the document lists the code for; nil: all. The code proves a refusal only for
-	// these.
+	// listedFor has the operations for which the document lists the code; nil: all. The code proves a refusal only for
+	// these operations.
 	listedFor []Operation
 	next      string // the next step
-	// only are the operations that can have the kind; nil: all. If only is set, the status counts only in an enveloped
+	// only has the operations that can have the kind; nil: all. If only is set, the status counts only in an enveloped
 	// answer.
 	only []Operation
 	// first: the status, or word in Msg, decides before the code.
@@ -182,12 +182,13 @@ type sentinel struct {
 func (s *sentinel) Error() string   { return s.text }
 func (s *sentinel) kind() ErrorKind { return s.of }
 
-// again is used for a bare sentinel, which a fake may return. An error type that wraps a sentinel has its own again.
+// again reports whether the call may succeed later. It is used only if a sentinel is returned without an error type, as
+// a fake may do. Each error type has its own again.
 func (s *sentinel) again() bool { return s.of.passes() }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
 
-// sentinelOf returns the only sentinel of a kind.
+// sentinelOf returns the sentinel of a kind that has exactly one.
 func sentinelOf(kind ErrorKind) error { return &kind.row().sentinel }
 
 // The sentinels for errors.Is. An *APIError matches at most one of those above ErrNotSent, by a documented code or else

@@ -48,7 +48,8 @@ func (f *ServiceFacts) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// namesOnce returns an error if an object in the next value has a name twice. The JSON must be valid.
+// namesOnce reads the next JSON value, and returns an error if an object in it has the same name twice. The JSON must
+// be valid.
 func namesOnce(d *json.Decoder) error {
 	open, _ := d.Token()
 	if open != json.Delim('{') && open != json.Delim('[') {
@@ -151,7 +152,7 @@ func (s StatusMeanings) StateOf(status types.OrderStatus) OrderState {
 	return OrderStateUnknown
 }
 
-// unknownStatus names a status of OrderStateUnknown, and why its meaning is unknown.
+// unknownStatus describes a status whose state is OrderStateUnknown, and says why its meaning is unknown.
 func unknownStatus(status types.OrderStatus) string {
 	if status == types.OrderStatusUnreadable {
 		return "a status that is not a number (QueryOrders lists it in Meta.Mismatches)"

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// helped runs a helper between the HelperStart and the HelperEnd of the client's observers.
+// helped runs a helper, such as AwaitOrder. It calls HelperStart of the client's observers before the helper, and
+// HelperEnd after it.
 func helped[R any](ctx context.Context, c *Client, name Operation, run func(context.Context) (R, error)) (result R, err error) {
 	ctx, watch := c.observeHelper(ctx, name)
 	err = errPanicked
@@ -37,7 +38,8 @@ func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(c
 	}
 }
 
-// observeHelper does nothing if the Client or ctx is unusable, because the first call of the helper refuses it.
+// observeHelper tells the observers that a helper starts. It does nothing if the Client or ctx is unusable, because the
+// first call of the helper then fails.
 func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Context, *observation) {
 	if c.usable(ctx, name) != nil {
 		return ctx, nil
@@ -51,7 +53,8 @@ var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time
 
 const awaitPause = 30 * time.Second
 
-// await calls poll until poll is done, or fails for good, or ctx ends. If ctx ends, the error contains the text of progress.
+// await calls poll until poll returns done, returns an error that is not transient, or ctx ends. If ctx ends, the error
+// contains the text of progress.
 func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
 	start := time.Now()
 	for {

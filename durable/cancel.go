@@ -137,10 +137,10 @@ type cancellation struct {
 	expect *types.RoomRatePkg // the booked stay; set only while a worker works on the cancellation
 }
 
-// newCancellation returns a cancellation to store. A worker sends it. booking is the latest booking
-// under the reference, or nil. An option that is not data, or an incomplete request, is a
-// *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name an order and
-// the booking has made no order.
+// newCancellation checks a request of CancelTx, and returns the cancellation to store. booking is the latest booking
+// under the reference, or nil. An incomplete request, or an option that cannot be stored, such as a function, is a
+// *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name an order and the booking
+// has made no order.
 func newCancellation(req CancelOrder, booking *booking, fingerprint string, now time.Time,
 	opts ...hotelstays.CallOption) (cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
@@ -162,8 +162,8 @@ func (c cancellation) ofAnother(was cancellation) bool {
 	return c.PlatformReferenceNo != "" && was.PlatformReferenceNo != "" && c.PlatformReferenceNo != was.PlatformReferenceNo
 }
 
-// same reports whether a stored cancellation is still the cancellation that a worker has read. It is false if a later
-// cancellation has begun, which may have the same Begun if the clock is coarse.
+// same reports whether the stored cancellation c is still the cancellation that a worker has read. A later cancellation
+// under the reference differs in its Round, even if a coarse clock has given it the same Begun.
 func (c cancellation) same(read cancellation) bool {
 	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // an older version has stored it
 	return c.Begun.Equal(read.Begun) && (unbound || c.Round == read.Round)
@@ -228,7 +228,6 @@ func (c *cancellation) read(row *Row) error {
 
 func (c *cancellation) open() bool { return !c.Delivered }
 
-// phase returns the phase at a time.
 func (c cancellation) phase(now time.Time) Phase {
 	switch {
 	case c.Ending != "":
@@ -241,7 +240,7 @@ func (c cancellation) phase(now time.Time) Phase {
 	return PhasePolling
 }
 
-// again returns nil if another cancellation under the reference may begin after c, or else
+// again checks whether a new cancellation may begin under the same reference after c. If not, the error is
 // ErrAlreadyCancelling or ErrAlreadyCancelled.
 func (c cancellation) again() error {
 	switch {
@@ -253,16 +252,15 @@ func (c cancellation) again() error {
 	return ErrAlreadyCancelling
 }
 
-// send returns the request and the options of Cancel.
-func (c cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
+func (c cancellation) request() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
 	return &hotelstays.CancelRequest{SessionID: c.SessionID, CustomerReferenceNo: c.CustomerReferenceNo,
 		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, c.Options.append(nil)
 }
 
-// start returns the next state of a waiting cancellation, after its order was read. order is nil if a
-// complete answer lacked it. Commit the result. If its phase is phaseSending, the caller then sends
-// Cancel, which must end by sendBy. Nobody else sends it. Otherwise the cancellation waits for its order,
-// or has ended: the order is cancelled already, or its fee exceeds MaxFee.
+// start decides the next state of a waiting cancellation, after a worker has read its order. order is nil if a complete
+// answer lacked the order. The caller commits the result. If its phase is phaseSending, only this caller then sends
+// Cancel, which must end by sendBy. If its phase is PhaseWaiting, a worker reads the order again later. The
+// cancellation has ended if, for example, the order is cancelled already, or its fee exceeds MaxFee.
 func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) cancellation {
 	if order == nil || order.SupplierReferenceNo == "" {
 		if end := later(c.Begun, c.Bound).Add(orderShows); at.Before(end) {
@@ -310,8 +308,8 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 	return c
 }
 
-// tryAgain returns a waiting cancellation that is tried again soon: the pause is the time since it began, or since its
-// booking ended, within limits.
+// tryAgain sets when a worker tries again. The pause is the time since the cancellation began, or since its booking
+// ended if that was later, within limits.
 func (c cancellation) tryAgain(at time.Time) cancellation {
 	c.Due = wallClock(at.Add(min(max(at.Sub(later(c.Begun, c.Bound)), cancelPause), maxCancelPause)))
 	return c
@@ -325,9 +323,9 @@ func otherStay(expect *types.RoomRatePkg, order *types.Order) bool {
 	})
 }
 
-// answered returns a cancellation after its Cancel, which has ended at a time with a response or an
-// error. If Cancel was provably not sent, or exceeded the rate limit, the cancellation waits again. In all
-// other cases Cancel is never sent again. A cancellation that has ended meanwhile does not change.
+// answered returns the next state after the call of Cancel, which ended at the time at with resp or err. If Cancel was
+// provably not sent, or exceeded the rate limit, the cancellation waits again. In all other cases Cancel is never sent
+// again. A cancellation that has ended does not change.
 func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) cancellation {
 	api, isAnswer := errors.AsType[*hotelstays.APIError](err)
 	invalid, isInvalid := errors.AsType[*hotelstays.ValidationError](err)
@@ -357,16 +355,15 @@ func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, er
 	return c
 }
 
-// saysCancelled reports whether the status in an answer to Cancel with code 0 means that the order is
-// cancelled. If StatusMeanings names no status for cancelled, code 0 decides, unless the status means
-// another state.
+// saysCancelled reports whether an answer to Cancel with code 0 and this status means that the order is cancelled. If
+// StatusMeanings names no status for cancelled, code 0 is enough, unless the status has another meaning.
 func saysCancelled(status types.OrderStatus, states hotelstays.StatusMeanings) bool {
 	state := states.StateOf(status)
 	return state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && len(states.Cancelled) == 0
 }
 
-// polled returns a polling cancellation after a poll for its order, which began at a time. order is nil
-// if the answer lacked it.
+// polled returns the next state after a worker has read the order of a cancellation whose Cancel was sent. at is the
+// start of the read. order is nil if the answer lacked the order.
 func (c cancellation) polled(at time.Time, order *types.Order, states hotelstays.StatusMeanings) cancellation {
 	if c.phase(at) != PhasePolling {
 		return c
@@ -395,7 +392,7 @@ func (c cancellation) polled(at time.Time, order *types.Order, states hotelstays
 	return c
 }
 
-// readFailed returns a polling cancellation after a poll that began at a time, and failed.
+// readFailed is like polled, but for a read that failed.
 func (c cancellation) readFailed(at time.Time) cancellation {
 	next := c.polled(at, nil, hotelstays.StatusMeanings{})
 	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) {
@@ -410,8 +407,8 @@ func dayOver(day types.Date, at time.Time) bool {
 	return err == nil && at.After(start.AddDate(0, 0, 2))
 }
 
-// wake makes a cancellation due now, because a webhook says that something has happened. ok is
-// false, and nothing changes, while its Cancel may be in progress, and after it has ended.
+// wake makes a cancellation due now, after a webhook for its reference. If its Cancel may be in progress, or the
+// cancellation has ended, ok is false and nothing changes.
 func (c cancellation) wake(now time.Time) (next cancellation, ok bool) {
 	if phase := c.phase(now); phase == phaseSending || phase == phaseEnded {
 		return c, false
@@ -420,12 +417,10 @@ func (c cancellation) wake(now time.Time) (next cancellation, ok bool) {
 	return c, true
 }
 
-// result returns the public form of a cancellation.
 func (c cancellation) result() Cancellation {
 	return Cancellation{c.CancelOrder, c.Fingerprint, c.Begun, c.SendBy, c.Accepted, c.Due, c.Ending, c.Cost, c.ServiceFee, c.err()}
 }
 
-// err returns the Err of a Cancellation.
 func (c cancellation) err() error {
 	switch {
 	case c.Ending == "" || c.Ending == CancelDone:

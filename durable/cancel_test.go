@@ -152,7 +152,7 @@ func TestCostIsTheSumOfAllRoomsOfTheBookedStay(t *testing.T) {
 }
 
 func TestCancelHasTheStoredRequest(t *testing.T) {
-	req, opts := sendingCancel(t).send()
+	req, opts := sendingCancel(t).request()
 	assert.Equal(t, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier",
 		Reason: toCancel.Reason}, req)
 	assert.Empty(t, opts)
@@ -451,7 +451,7 @@ func TestNewCancellationRefusesWhatItCannotStore(t *testing.T) {
 		hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u"), hotelstays.WithLanguage("fr"))
 	require.NoError(t, err)
 	stored := roundTrip(t, c)
-	_, opts := stored.send()
+	_, opts := stored.request()
 	got, err := hotelstays.CallOptionsOf(opts...)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"FR", "u", "fr"}, []string{got.Market, got.UserRef, got.Language})

@@ -20,10 +20,11 @@ const (
 	defaultMaxWorkers   = 10
 	defaultPollInterval = time.Second
 
-	// storeTimeout bounds the transaction after Book or Cancel, when the caller's ctx may have ended.
+	// storeTimeout bounds a transaction that must store a result although the caller's ctx may have ended, such as the
+	// result of Book or Cancel.
 	storeTimeout = 10 * time.Second
-	// busyTimeout is how long Wake and Retry wait for a worker that has the row. busyPause is the pause
-	// between two attempts.
+	// busyTimeout is how long Wake and Retry wait for a worker to release the row. busyPause is the pause between two
+	// attempts to change the row.
 	busyTimeout = 5 * time.Second
 	busyPause   = 50 * time.Millisecond
 )
@@ -45,13 +46,13 @@ type Options[Tx any] struct {
 	// Client sends Book and Cancel, and reads orders, for the one account of the Engine. Required, unless
 	// Clients is set.
 	Client BookingClient
-	// Clients, instead of Client, returns the client of an account, by Client.Account, or nil if it is
-	// unknown. An Engine with Clients serves many accounts: see ForAccount. Clients is called often, so answer from
-	// memory. It must be safe for concurrent use.
+	// Clients, instead of Client, makes the Engine serve many accounts: see ForAccount. It returns the client whose
+	// Client.Account is account, or nil if the account is unknown. Clients is called often, so answer from memory. It
+	// must be safe for concurrent use.
 	//
-	// Rows of an unknown account stay as they are, until Clients returns a client or a person abandons the rows.
-	// They are listed, and logged every five minutes. An account gets at most half of the free workers, so that an
-	// account whose calls hang leaves workers to other accounts.
+	// Workers do not change the rows of an unknown account, until Clients returns a client or a person abandons the
+	// rows. These rows are listed, and logged every five minutes. An account gets at most half of the free workers, so
+	// that an account whose calls hang leaves workers to other accounts.
 	Clients func(account string) BookingClient
 	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends the
 	// booking: its writes in tx are committed together with that ending, or not at all. If the
@@ -122,7 +123,7 @@ type Engine[Tx any] struct {
 	log     *slog.Logger  // adds the account to each line if there are many accounts
 }
 
-// core is what an Engine shares with the Engines of ForAccount.
+// core holds the fields that an Engine shares with the Engines that its ForAccount returns.
 type core[Tx any] struct {
 	opts     Options[Tx]
 	store    Store[Tx]
@@ -130,7 +131,7 @@ type core[Tx any] struct {
 	watchers hotelstays.WakeHub
 	working  sync.Map // the IDs of the rows that a worker of this process has
 	unknown  sync.Map // an account without a client -> when it may be logged again
-	// scheduled maps a Kind to its *shares, for Work.
+	// scheduled maps a Kind to the *shares by which Work divides the workers of a scheduler among accounts.
 	scheduled sync.Map
 	calls     sync.Map      // the *handlerCalls of functions of the caller that hang
 	woken     chan struct{} // ends a pause of Run
@@ -175,30 +176,30 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 	return e, nil
 }
 
-// id identifies a row of the account.
 func (e *Engine[Tx]) id(kind Kind, reference string) ID { return ID{e.account, kind, reference} }
 
-// watched returns the key of the watchers of a reference. Without an account they watch the reference in all accounts.
+// watched returns the key under which the watchers of a reference are stored. Watchers with the empty account watch the
+// reference in all accounts.
 func watched(account, reference string) string { return account + " " + reference }
 
-// delivery calls a function of the caller in the transaction that has stored its row.
+// delivery passes the change of a row to OnOutcome, OnCancel or OnOrder, in the transaction that stores the change.
 type delivery[Tx any] func(context.Context, Tx) error
 
-// pointer is a pointer to a state.
+// pointer is the type *S, which implements state.
 type pointer[S any] interface {
 	*S
 	state
 }
 
-// read reads the state of a row.
+// read decodes the state of a row.
 func read[S any, P pointer[S]](row *Row) (s S, err error) {
 	err = readState(row, P(&s))
 	return s, err
 }
 
-// change locks a row, lets next change its state, and stores it. The delivery that next returns runs in
-// the same transaction. After the commit of a delivery, change wakes the watchers. If next returns errKeep, the row
-// stays as it is. The error is ErrNotBegun if there is no row.
+// change locks a row, calls next to change its state, and stores the new state. If next returns a delivery, change
+// calls it in the same transaction, and wakes the watchers after the commit. If next returns errKeep, change stores
+// nothing and returns nil. The error is ErrNotBegun if there is no row.
 func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, guarded bool,
 	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
 	if id.Account == "" {
@@ -246,7 +247,8 @@ func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], t
 	return err
 }
 
-// save stores the next state in a row. before is the state as it was read from the row, or nil.
+// save stores the state next in a row. before is the state that was read from the row, or nil to replace the whole
+// state.
 func (e *Engine[Tx]) save(ctx context.Context, tx Tx, row *Row, before, next state) error {
 	if err := row.setState(before, next); err != nil {
 		return err
@@ -254,8 +256,8 @@ func (e *Engine[Tx]) save(ctx context.Context, tx Tx, row *Row, before, next sta
 	return e.store.Save(ctx, tx, row)
 }
 
-// insert stores a new row. If there is a row already, insert calls replace with that row, and stores the state that
-// replace returns.
+// insert stores a new row. If the row exists already, insert passes the existing row to replace, and stores the state
+// that replace returns.
 func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx Tx, row *Row, s S,
 	replace func(before *Row) (S, error)) error {
 	if err := row.setState(nil, P(&s)); err != nil {
@@ -274,8 +276,8 @@ func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx 
 	return e.save(ctx, tx, row, nil, P(&s))
 }
 
-// command changes a row for a webhook or a person. If a scheduler's worker has the row, it may have asked the service
-// too early. So command waits until that worker has released the row.
+// command changes a row after a webhook, or for a person. A worker of a scheduler that has the row may have read the
+// order before the event. So command waits until that worker has released the row.
 func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, next func(*S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
@@ -318,11 +320,10 @@ func wake[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], kind 
 	return err
 }
 
-// Watch returns a channel for a page that waits. It receives a value after a transaction of OnOutcome,
-// OnCancel or OnOrder for the reference was committed in this process. While a value waits to be received,
-// further values are dropped. Watch first, then look at your own row, and look again after each
-// value. Commits of other processes are not noticed here: also look every few seconds. Call stop at
-// the end.
+// Watch returns a channel for a page that waits for news of a booking. The channel receives a value after a transaction
+// of OnOutcome, OnCancel or OnOrder for the reference was committed in this process. While a value waits to be
+// received, further values are dropped. Call Watch first, then read your own row, and read it again after each value.
+// Commits of other processes are not noticed here: also read the row every few seconds. Call stop at the end.
 //
 // With Options.Clients, and without ForAccount, the channel is for the reference in any account.
 func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{}, stop func()) {
@@ -363,7 +364,7 @@ func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) er
 	return e.failed(err, "Abandon: reference %q", customerReferenceNo)
 }
 
-// failed returns the error of a call with its name, and with the Store's advice.
+// failed adds the name of a call, and the Store's advice, to its error.
 func (e *Engine[Tx]) failed(err error, call string, args ...any) error {
 	if err == nil {
 		return nil

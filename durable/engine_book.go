@@ -134,8 +134,8 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 	return e.book(ctx, marked, req, opts)
 }
 
-// mark commits that Book is about to be sent, and erases its request. It returns the request, and the
-// stored options followed by opts.
+// mark commits that this process is about to send Book, and erases the stored request. It returns the decrypted
+// request, and the stored options followed by opts.
 func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Time, opts []hotelstays.CallOption) (marked booking,
 	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
 	err = change(ctx, e, e.id(KindBooking, reference), false, func(row *Row, b *booking) (_ delivery[Tx], err error) {
@@ -159,7 +159,7 @@ func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Tim
 	return marked, req, all, err
 }
 
-// book sends a marked booking within ctx. It stores the result even if ctx has ended.
+// book calls Book for a marked booking. It stores the result even if ctx has ended.
 func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	outcome, bookErr := e.client.BookAndRecover(ctx, req, opts...)
@@ -189,7 +189,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 	return is.outcome, e.failed(cmp.Or(err, is.err), "reference %q is %s, but that was not stored", id.Reference, EndingOf(is.outcome))
 }
 
-// outcomeTo passes an outcome to the caller, and follows its order.
+// outcomeTo returns the delivery that calls OnOutcome, and begins to follow the order if OnOrder is set.
 func (e *Engine[Tx]) outcomeTo(id ID, outcome *hotelstays.BookingOutcome) delivery[Tx] {
 	return func(ctx context.Context, tx Tx) error {
 		if err := e.follow(ctx, tx, outcome); err != nil {
@@ -242,8 +242,8 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 	})
 }
 
-// storeFinal ends a booking with the outcome of a poll. If the row has changed meanwhile, only an order is
-// stored.
+// storeFinal ends a booking with the outcome of a poll. If the row has changed since the poll began, storeFinal stores
+// the outcome only if an order was found.
 func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, final *hotelstays.BookingOutcome) error {
 	id := e.id(KindBooking, row.Reference)
 	err := change(ctx, e, id, true, func(locked *Row, b *booking) (delivery[Tx], error) {
@@ -265,7 +265,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	return err
 }
 
-// pollInterrupted makes the bookings due that an earlier process was sending when that process ended.
+// pollInterrupted makes bookings due for a poll if an earlier process ended while it was sending them.
 func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
 	for b, err := range e.List(ctx) {
 		of := e.of(b.Account())

@@ -16,13 +16,13 @@ import (
 // readTimeout bounds a read of orders.
 const readTimeout = 20 * time.Second
 
-// Cancellation is a cancellation of CancelTx, and how it has ended.
+// Cancellation is a cancellation that CancelTx has stored. Its fields also say how it has ended.
 type Cancellation struct {
 	// CancelOrder is the request, with the PlatformReferenceNo as soon as it is known.
 	CancelOrder
 	Account string    // hotelstays.Client.Account
 	Begun   time.Time // when CancelTx stored it
-	// SendBy is when Cancel has certainly ended. It is zero while no Cancel was sent.
+	// SendBy is the time at which the call of Cancel has certainly ended. It is zero while no Cancel was sent.
 	SendBy time.Time
 	// Accepted: the service has accepted Cancel, but the order's status is not cancelled yet.
 	Accepted bool
@@ -133,8 +133,8 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	return e.sendCancel(ctx, row, bound, order)
 }
 
-// bound binds a cancellation to the latest booking under its reference. If the booking has not
-// ended, bound makes a worker poll for it.
+// bound gives a cancellation the order of the latest booking under its reference. If the booking has not ended, waits
+// is true, and bound makes a worker poll for the booking now.
 func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (bound cancellation, waits bool, err error) {
 	row, err := e.store.Read(ctx, e.id(KindBooking, c.CustomerReferenceNo))
 	if err != nil || row == nil {
@@ -155,8 +155,8 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 	return bound, waits, err
 }
 
-// orderOf reads the order of a cancellation. The order is nil if a complete answer lacks it. If several
-// orders match, and nobody knows which to cancel, the cancellation ends.
+// orderOf reads the order of a cancellation. The order is nil if a complete answer lacks it. If several orders are
+// under the reference, and no order number tells which to cancel, orderOf ends a cancellation that was not sent.
 func (e *Engine[Tx]) orderOf(ctx context.Context, row *Row, c *cancellation) (*types.Order, error) {
 	of := e.readTogether(ctx, []Row{*row})[row.Reference]
 	order, others := identify(of.orders, c.PlatformReferenceNo)
@@ -172,8 +172,8 @@ func (e *Engine[Tx]) orderOf(ctx context.Context, row *Row, c *cancellation) (*t
 	return order, of.err
 }
 
-// sendCancel marks a cancellation, and sends Cancel, within BookTimeout. Only the process that has committed the
-// mark sends Cancel.
+// sendCancel commits that this process is about to send Cancel, and then sends it, all within BookTimeout. No other
+// process sends Cancel after this commit.
 func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
 	now, id := time.Now(), e.id(KindCancel, row.Reference)
 	limit := now.Add(e.opts.BookTimeout) // for the mark and for Cancel
@@ -194,7 +194,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	if err != nil || marked.phase(now) != phaseSending {
 		return e.endedOr(ctx, row, marked, err)
 	}
-	req, opts := marked.send()
+	req, opts := marked.request()
 	resp, sendErr := e.client.Cancel(sendCtx, req, opts...)
 	at := time.Now()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
@@ -211,8 +211,8 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	return e.endedOr(ctx, row, next, err)
 }
 
-// storeCancel stores the next state of a cancellation. If its row has changed since a worker read it, for
-// example by Wake, storeCancel stores only an ending.
+// storeCancel stores the state that next returns. If the row has changed since the worker read it, for example by Wake,
+// storeCancel stores the state only if it ends the cancellation.
 func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancellation) cancellation) error {
 	return change(ctx, e, e.id(KindCancel, row.Reference), false, func(locked *Row, c *cancellation) (delivery[Tx], error) {
 		n := next(*c)
@@ -225,8 +225,8 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 	})
 }
 
-// delivering returns a cancellation that is about to be stored. If it has ended, it is delivered next. If the
-// delivery fails, a worker tries again at the end of a lease.
+// delivering returns the state to store. Its caller delivers an ended cancellation immediately after the commit, so a
+// worker tries the delivery again only at the end of a lease.
 func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
 		c.Due = wallClock(time.Now().Add(lease))
@@ -234,7 +234,8 @@ func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	return c
 }
 
-// endedOr delivers a stored cancellation if it has ended. Otherwise it returns when the next step is due.
+// endedOr continues after stored was written with the result err. It delivers a cancellation that has ended. Otherwise
+// it returns when the next step is due.
 func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation, err error) (due time.Time, _ error) {
 	switch {
 	case err != nil:
@@ -245,8 +246,8 @@ func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation,
 	return stored.Due, nil
 }
 
-// deliverCancel passes to the caller how a cancellation has ended, in a separate transaction, so that the
-// answer to Cancel is kept if OnCancel fails.
+// deliverCancel calls OnCancel for a cancellation that has ended. It uses a separate transaction, so that the answer to
+// Cancel stays stored if OnCancel fails.
 func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()

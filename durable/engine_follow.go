@@ -55,14 +55,14 @@ type sight struct {
 	err             error
 }
 
-// quiet reports whether only the time of the next read must be stored.
+// quiet reports whether the read changes nothing in the row but the time of the next read.
 func (s sight) quiet() bool {
 	s.next.Due = s.was.Due
 	return s.err == nil && s.changed == nil && reflect.DeepEqual(s.next, s.was)
 }
 
-// compared compares a followed order with the result of a read that began at a time. It logs once what a person must
-// look at.
+// compared compares a followed order with the orders that a worker has read. at is the start of the read. Problems that
+// need a person, such as a missing order, are logged once.
 func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of reading) (s sight) {
 	f, err := read[followed](row)
 	if s.was, s.err = f, cmp.Or(err, ctx.Err()); s.err != nil {
@@ -98,7 +98,8 @@ func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of re
 	return s
 }
 
-// storeSight stores the result of a read, and delivers a change of the order. It returns when the next read is due.
+// storeSight stores the result of a read, and passes a change of the order to OnOrder. It returns when the next read is
+// due.
 func (e *Engine[Tx]) storeSight(ctx context.Context, row *Row, s sight) (due time.Time, err error) {
 	if s.err != nil {
 		return due, s.err
@@ -121,7 +122,7 @@ func (e *Engine[Tx]) storeSight(ctx context.Context, row *Row, s sight) (due tim
 	return s.next.Due, err
 }
 
-// Unfollow ends the reads of a followed order. A call of OnOrder may still be in progress.
+// Unfollow stops the reads of a followed order. A call of OnOrder may still be in progress.
 func (e *Engine[Tx]) Unfollow(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, e.id(KindOrder, customerReferenceNo), false, func(_ *Row, f *followed) (delivery[Tx], error) {
 		f.Settled, f.Seen = true, nil

@@ -23,7 +23,7 @@ const (
 	// failedPause is the longest pause after a failed read of a followed order or of a
 	// cancellation's order.
 	failedPause = 5 * time.Minute
-	// missingFor is how long workers read an order that all answers lack.
+	// missingFor is how long every answer must lack an order before workers stop reading it.
 	missingFor = 30 * 24 * time.Hour
 )
 
@@ -39,7 +39,7 @@ type followed struct {
 	Market      string     `json:"market,omitempty"`
 	UserRef     string     `json:"userRef,omitempty"`
 	CheckOut    types.Date `json:"checkOut,omitempty"`
-	// Since is the time of the last change or event, or else of the booking.
+	// Since is the time of the last change or event. Without a change or event it is the time of the booking.
 	Since time.Time `json:"since"`
 	// Seen is the order as the caller last received it. It is encrypted, because it names guests.
 	Seen []byte `json:"seen,omitempty"`
@@ -53,7 +53,7 @@ type followed struct {
 	Due time.Time `json:"-"`
 }
 
-// follow returns the state to store for the order of a booking.
+// follow returns the state to store for the order that a booking has found.
 func follow(ring *keyring.Ring, outcome *hotelstays.BookingOutcome, now time.Time) (followed, error) {
 	r := outcome.Recovery
 	f := followed{CustomerReferenceNo: r.CustomerReferenceNo, Fingerprint: r.Fingerprint, Market: r.Market, UserRef: r.UserRef,
@@ -78,10 +78,12 @@ func (f followed) place() string {
 	return "followed order " + f.Fingerprint + " " + f.CustomerReferenceNo
 }
 
-// allFields marks the text of an order that has all fields of the version that stored it, also the empty fields.
+// allFields is a key in the stored JSON of an order. It says that the JSON has all fields that its writer knew, also
+// the empty fields.
 const allFields = "allFields"
 
-// keep stores an order with its empty fields, so that a later version knows which fields this version knows.
+// keep stores an order in Seen, with its empty fields. So a later version of this package knows which fields this
+// version knows.
 func (f followed) keep(ring *keyring.Ring, order *types.Order) (_ followed, err error) {
 	fields, _ := fieldsOf(order).(map[string]any)
 	fields[allFields] = true
@@ -93,8 +95,7 @@ func (f followed) keep(ring *keyring.Ring, order *types.Order) (_ followed, err 
 	return f, err
 }
 
-// seen returns the order as the caller last received it, as text and decoded. Both are nil if no key
-// decrypts the text.
+// seen returns the order that the caller received last, as JSON and decoded. Both are nil if no key decrypts the JSON.
 func (f followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
 	plain, _ = ring.Open(f.place(), f.Seen)
 	if json.Unmarshal(plain, &order) != nil {
@@ -103,13 +104,13 @@ func (f followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
 	return plain, order
 }
 
-// missed returns an order after a read that began at a time, and found no change.
+// missed sets the time of the next read, after a read without a change. at is the start of the read.
 func (f followed) missed(at time.Time) followed {
 	f.Due = wallClock(at.Add(min(max(at.Sub(f.Since)/4, firstFollow), lastFollow)))
 	return f
 }
 
-// failed returns an order after a read that began at a time, and failed.
+// failed is like missed, but after a failed read the pause is at most failedPause.
 func (f followed) failed(at time.Time) followed {
 	if f = f.missed(at); f.Due.Sub(at) > failedPause {
 		f.Due = wallClock(at.Add(failedPause))
@@ -117,7 +118,7 @@ func (f followed) failed(at time.Time) followed {
 	return f
 }
 
-// lost returns an order after a complete answer that lacked it. The order is settled two days past its
+// lost returns the next state after a complete answer lacked the order. The order is settled two days past its
 // check-out, or if all answers of 30 days lacked it.
 func (f followed) lost(at time.Time) followed {
 	if f.MissingSince.IsZero() {
@@ -129,8 +130,9 @@ func (f followed) lost(at time.Time) followed {
 	return f.missed(at)
 }
 
-// saw compares a read order with the order that the caller last received, which it returns as before. at is the
-// start of the read. If changed is true, pass both orders to the caller, in the transaction that stores next.
+// saw compares an order that a worker has read with the order that the caller received last. It returns the older order
+// as before. at is the start of the read. If changed is true, pass both orders to OnOrder in the transaction that
+// stores next.
 func (f followed) saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.StatusMeanings) (next followed,
 	before *types.Order, changed bool, err error) {
 	plain, before := f.seen(ring)
@@ -155,8 +157,8 @@ func isSettled(order *types.Order, at time.Time, states hotelstays.StatusMeaning
 	return dayOver(order.CheckOut, at)
 }
 
-// wake makes an order due now, because a webhook says that something has happened. ok is false, and
-// nothing changes, if it is settled.
+// wake makes an order due now, after a webhook for its reference. If the order is settled, ok is false and nothing
+// changes.
 func (f followed) wake(now time.Time) (next followed, ok bool) {
 	if f.Settled {
 		return f, false
@@ -165,8 +167,8 @@ func (f followed) wake(now time.Time) (next followed, ok bool) {
 	return f, true
 }
 
-// identify returns the order with a number, and the numbers of other orders under its reference. If
-// number is empty, it returns the only order.
+// identify returns the order whose PlatformReferenceNo is number, and the numbers of all other orders. If number is
+// empty, it returns the order only if orders has exactly one.
 func identify(orders []types.Order, number string) (order *types.Order, others []string) {
 	for i := range orders {
 		switch o := &orders[i]; {
@@ -191,7 +193,7 @@ func differs(plain []byte, before, order *types.Order) bool {
 	return !sameWhereKnown(stored, decoded(order))
 }
 
-// decoded returns the fields of an order, as decoded from JSON.
+// decoded converts an order to the maps, lists and texts that encoding/json decodes.
 func decoded(order *types.Order) (fields any) {
 	text, _ := json.Marshal(fieldsOf(order)) // keep has reported an error of Marshal
 	_ = json.Unmarshal(text, &fields)

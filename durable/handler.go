@@ -15,7 +15,8 @@ type handlerCall struct {
 	name string
 }
 
-// handle calls a function of the caller for a row, inside a transaction that ends with ctx.
+// handle calls OnOutcome, OnCancel or OnOrder for a row. Its transaction ends when ctx ends. If the function returns
+// more than a second later, handle keeps the row from other processes meanwhile.
 func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func() error) error {
 	c, returned := &handlerCall{id, name}, make(chan struct{})
 	defer close(returned)
@@ -37,15 +38,15 @@ func (e *handlerError) Error() string { return e.name + ": " + e.err.Error() }
 
 func (e *handlerError) Unwrap() error { return e.err }
 
-// isOfHandler reports whether an error comes from a function of the caller. Such an error may match any
-// other error.
+// isOfHandler reports whether OnOutcome, OnCancel or OnOrder returned the error. Such an error may also match any error
+// of this package.
 func isOfHandler(err error) bool {
 	_, is := errors.AsType[*handlerError](err)
 	return is
 }
 
-// keepFromOthers extends the lease of a row whose function has not returned although its ctx has
-// ended. Otherwise another process would call the function, too, and lose a worker.
+// keepFromOthers extends the lease of a row while OnOutcome, OnCancel or OnOrder does not return although its ctx has
+// ended. Otherwise another process would also call the function for this row, and also lose a worker.
 func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returned <-chan struct{}) {
 	defer e.calls.Delete(c)
 	for wait := time.Second; ; wait = lease / 3 {
@@ -64,7 +65,6 @@ func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returne
 	}
 }
 
-// hold extends the lease of an open row.
 func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -78,9 +78,9 @@ func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
 	})
 }
 
-// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that have not returned a second
-// after the end of their ctx, each as the name of the function and the reference, and with Options.Clients the
-// account. Each such call blocks a worker.
+// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that have not returned a second after
+// the end of their ctx. Each text has the name of the function and the reference, such as "OnOutcome ref-7". With
+// Options.Clients it also has the account. Each such call blocks a worker.
 func (e *Engine[Tx]) Hanging() (calls []string) {
 	for key := range e.calls.Range {
 		c, _ := key.(*handlerCall)

@@ -13,7 +13,7 @@ import (
 // listPage is the maximum number of rows that a list has in memory at the same time.
 const listPage = 100
 
-// FollowedOrder is an order that workers read until it is settled. It holds no secret and no guest.
+// FollowedOrder is an order that workers read until it is settled. It holds no secret and no data of guests.
 type FollowedOrder struct {
 	CustomerReferenceNo string
 	PlatformReferenceNo string

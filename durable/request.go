@@ -15,8 +15,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// storedRequest has all fields of a BookRequest, whose own JSON leaves some out. Expect is in the
-// recovery.
+// storedRequest is the JSON of a BookRequest that is encrypted and stored. Unlike the JSON of BookRequest, it contains
+// passport numbers. CustomerReferenceNo and Expect are in the booking's recovery.
 type storedRequest struct {
 	SessionID   string        `json:"sessionId"`
 	RatePkgID   string        `json:"ratePkgId"`
@@ -31,7 +31,8 @@ type storedGuest struct {
 	PassportNumber string `json:"passportNumber,omitempty"`
 }
 
-// place names a booking. A request that was encrypted with this name decrypts only with the same name.
+// place returns the name of a booking to which its encrypted request is bound. The request decrypts only with this
+// name.
 func (b booking) place() string {
 	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
@@ -63,7 +64,7 @@ type storedOptions struct {
 	MaxVoucherBytes        int64                                                    `json:"-"`
 }
 
-// unfit is an option that a booking cannot have.
+// unfit is an option that refuse reports if it is given.
 type unfit struct {
 	option  string
 	given   bool
@@ -85,8 +86,7 @@ func refuse(method string, options ...unfit) error {
 
 const ofEveryPoll = "is not stored, so workers would poll without it; give it to hotelstays.New"
 
-// checkOptions refuses options of Book that would also matter to polls, because workers poll without
-// them.
+// checkOptions refuses options of Send that polls would need, too, because workers poll without them.
 func (b booking) checkOptions(opts []hotelstays.CallOption) error {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	if err != nil {
@@ -99,8 +99,8 @@ func (b booking) checkOptions(opts []hotelstays.CallOption) error {
 		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
 }
 
-// optionsOf returns the options to store. The error is a *hotelstays.ValidationError for options that are not
-// data, such as functions, and for options that polls need, too.
+// optionsOf returns the options to store. The error is a *hotelstays.ValidationError for options that are not data,
+// such as functions, and for options that every poll needs.
 func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, error) {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	if err != nil {
@@ -118,7 +118,6 @@ func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, erro
 	return storedOptions(asked), err
 }
 
-// append appends the stored options to opts.
 func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOption {
 	opts = withGiven(opts, o.Language, hotelstays.WithLanguage)
 	opts = withGiven(opts, o.Market, hotelstays.WithMarket)
@@ -142,9 +141,9 @@ func withGiven[V comparable, O hotelstays.CallOption](opts []hotelstays.CallOpti
 	return append(opts, option(value))
 }
 
-// sealRequest encrypts the request and the options of a waiting booking, to be stored beside it.
-// They hold names and passport numbers: erase them with the commit of start, and when the booking
-// ends. For options that cannot be stored, see optionsOf.
+// sealRequest encrypts the request and the options of a waiting booking, to be stored with the booking. They hold names
+// and passport numbers, so they are erased before Book is sent, and when the booking ends. For options that cannot be
+// stored, see optionsOf.
 func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
 	options, err := optionsOf("BeginTx", opts)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// lease is how long a worker has a row: for a read of at most 20 seconds, and a function of the
-	// caller. It is also the pause after a failure.
+	// lease is how long a row belongs to the worker that has claimed it. It is enough for a read of at most 20 seconds
+	// and a call such as OnOutcome. lease is also the pause after a failure.
 	lease = time.Minute
-	// stepWithin ends a step early enough to store its result.
+	// stepWithin is the time limit of a step. It leaves five seconds of the lease to store the result.
 	stepWithin = lease - 5*time.Second
 	// unreadablePause is the pause before an unreadable row is logged again.
 	unreadablePause = 5 * time.Minute
@@ -30,8 +30,8 @@ const (
 	unknownPause = time.Minute
 	// claimTimeout bounds the statements that look for work.
 	claimTimeout = 10 * time.Second
-	// stopWithin is how long Run waits at its end: longer than it takes to store a result or end a
-	// lease.
+	// stopWithin is how long Run waits for its workers after ctx has ended. It is longer than it takes to store a
+	// result or end a lease.
 	stopWithin = storeTimeout + 5*time.Second
 	// together is the maximum number of references in one request.
 	together = 100
@@ -61,7 +61,7 @@ func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.
 	return e.guarded(ctx, row, e.next)
 }
 
-// guarded does a step, unless a worker of this process has the row. It turns a panic into an error.
+// guarded calls step, unless another worker of this process already works on the row. It turns a panic into an error.
 func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
 	step func(context.Context, *Row) (time.Time, error)) (due time.Time, err error) {
 	id := row.ID
@@ -110,7 +110,7 @@ func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 	return stepWithin
 }
 
-// kinds are the kinds of rows that this process works on.
+// kinds returns the kinds of rows that this process works on.
 func (e *Engine[Tx]) kinds() []Kind {
 	kinds := []Kind{KindBooking}
 	if e.opts.OnCancel != nil {
@@ -122,7 +122,7 @@ func (e *Engine[Tx]) kinds() []Kind {
 	return kinds
 }
 
-// run is a call of Run.
+// run holds the state of a call of Run.
 type run[Tx any] struct {
 	*Engine[Tx] // in a job, the Engine of its account
 	queue       Queue
@@ -174,14 +174,14 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	}
 }
 
-// forAccount returns the run for the jobs of an account.
+// forAccount returns a copy of r that works for one account.
 func (r *run[Tx]) forAccount(account string) *run[Tx] {
 	mine := *r
 	mine.Engine = r.of(account)
 	return &mine
 }
 
-// start runs a job on a worker of a kind.
+// start runs a job in a new goroutine, and counts it as a worker of the kind.
 func (r *run[Tx]) start(ctx context.Context, kind Kind, job func()) {
 	r.workers.take(kind, r.account)
 	r.ended.Go(func() {
@@ -213,7 +213,8 @@ func (e *Engine[Tx]) wakeRun() {
 	}
 }
 
-// stopped waits for the workers, but not for a function of the caller that ignores its ctx.
+// stopped waits until the workers have ended. If a function such as OnOutcome ignores the end of its ctx, stopped gives
+// up after stopWithin and returns an error.
 func (r *run[Tx]) stopped() error {
 	ended := make(chan struct{})
 	go func() { r.ended.Wait(); close(ended) }()
@@ -267,7 +268,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	return slices.DeleteFunc(jobs, func(job []Row) bool { return len(job) == 0 }), err
 }
 
-// unreadable reports whether a row cannot be read, and logs why.
+// unreadable reports whether the state of a row cannot be decoded, and logs why.
 func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	var err error
 	switch row.Kind {
@@ -284,11 +285,11 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	return err != nil
 }
 
-// shared is the part of a request that all its rows must have in common.
+// shared holds the account and the options of a request. All rows that the request reads must agree on them.
 type shared struct{ account, market, userRef string }
 
-// sharing returns the part of a row's request that other rows of the request must have, too. alone is true if the
-// row needs its own request.
+// sharing returns the account and the options with which a row is read. Rows with equal values can share a request.
+// alone is true if the row needs its own request.
 func sharing(row *Row, now time.Time) (with shared, alone bool) {
 	with.account = row.Account
 	switch row.Kind {
@@ -350,7 +351,7 @@ func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 	r.each(ctx, kind, rows, func(ctx context.Context, row *Row) (time.Time, error) { return r.next(ctx, row) })
 }
 
-// each does a step for each row, on as many workers as are free. While a slow function of the caller keeps one
+// each calls step for each row, on as many workers as are free. While a slow function such as OnOutcome keeps one
 // worker, other workers do the other rows.
 func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(context.Context, *Row) (time.Time, error)) {
 	left := make(chan *Row, len(rows))

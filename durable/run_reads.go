@@ -16,8 +16,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// workOrders reads the orders of each user in one request. A worker ends the lease of rows that it cannot read
-// early in the lease.
+// workOrders reads the orders of each user in one request. Some requests may begin too late to end within the lease.
+// workOrders releases their rows, so that a worker claims them again.
 func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 	readBy := rows[0].Due.Add(readTimeout - lease)
 	requests, groups := map[shared]int{}, [][]Row{}
@@ -53,9 +53,9 @@ func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 	}
 }
 
-// pollTogether polls for several bookings in one request. It stores the next poll of the bookings that were not
-// found, and returns the other bookings: only a poll for a single booking shows whether the order is the
-// expected one.
+// pollTogether polls for several bookings in one request. If a booking was not found, pollTogether stores when its next
+// poll is due. It returns all other bookings: only a poll for a single booking shows whether the order is the expected
+// one.
 func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (alone []Row) {
 	readings := r.readTogether(ctx, rows)
 	if ctx.Err() != nil {
@@ -82,9 +82,10 @@ type reading struct {
 	err    error
 }
 
-// readTogether reads the orders of rows by reference. If a request is refused, readTogether divides
-// it, because the service may refuse only one of the references. It asks again for followed orders that are missing
-// in an answer with other orders, because the answer may be an incomplete page that does not say so.
+// readTogether reads the orders of several rows in one request. If the request is refused, readTogether sends each half
+// of the references separately, because the service may refuse only one reference. If an answer lacks some followed
+// orders but has others, readTogether asks again for the missing orders, because the answer may be an incomplete page
+// that does not say so.
 func (e *Engine[Tx]) readTogether(ctx context.Context, rows []Row) map[string]reading {
 	var references []string
 	for _, row := range rows {
@@ -113,7 +114,8 @@ func (e *Engine[Tx]) readTogether(ctx context.Context, rows []Row) map[string]re
 	return readings
 }
 
-// readOptions returns the options of a request for rows like row. Nobody waits for the reads of followed orders.
+// readOptions returns the options of a request for rows like row. Reads of followed orders get a low priority, because
+// nobody waits for them.
 func readOptions(row *Row) []hotelstays.CallOption {
 	with, _ := sharing(row, time.Time{})
 	options := storedOptions{Market: with.market, UserRef: with.userRef, Priority: hotelstays.PriorityInteractive}
@@ -123,7 +125,7 @@ func readOptions(row *Row) []hotelstays.CallOption {
 	return options.append(nil)
 }
 
-// ordersOf reads the orders under references.
+// ordersOf reads the orders with the references, and groups them by reference.
 func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []hotelstays.CallOption) (map[string][]types.Order, error) {
 	resp, err := e.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
 		append(opts, hotelstays.WithTimeout(readTimeout))...)
@@ -143,8 +145,8 @@ func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []h
 	return under, nil
 }
 
-// isOfContent reports whether an error is caused by what a request asks for: a refusal, or an
-// unreadable order. A request for fewer orders may then succeed.
+// isOfContent reports whether an error is caused by the references in a request: a refusal, or an unreadable order. A
+// request for fewer orders may then succeed.
 func isOfContent(err error) bool {
 	if _, ok := errors.AsType[*hotelstays.DecodeError](err); ok {
 		return true

@@ -4,8 +4,8 @@ package durable
 
 import "sync"
 
-// shares divides workers among kinds of rows: each kind that has no worker can still get one. But every kind may
-// have two workers before a worker is reserved for other kinds, because a function of the caller may block one worker.
+// shares divides the workers of a process among kinds of rows and among accounts. It reserves a worker for each kind
+// that has no worker. But two workers are never reserved, because a function of the caller may block one of them.
 type shares struct {
 	mu       sync.Mutex
 	total    int
@@ -23,9 +23,9 @@ func newShares(total int, kinds []Kind, many bool) *shares {
 	return s
 }
 
-// mayHave reports whether an account may have one more worker. An account without a worker may have one. Otherwise
-// it must have fewer workers than are free, so that accounts with slow calls leave workers to others. jobs is
-// the number of jobs that are about to begin; own of them belong to the account.
+// mayHave reports whether an account may get one more worker. An account without a worker may always get one. Other
+// accounts must have fewer workers than are free, so that accounts with slow calls leave workers to others. jobs is the
+// number of jobs that are about to begin. own is how many of these jobs belong to the account.
 func (s *shares) mayHave(account string, own, jobs int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *shares) hasRoom(account string, own, jobs int) bool {
 	return own == 0 || own < free
 }
 
-// free returns how many further workers a kind may have.
+// free returns how many more workers a kind may get.
 func (s *shares) free(kind Kind) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -114,7 +114,7 @@ type DueLook struct {
 // ErrMoved: the row has changed since Work read it, or another worker has leased it.
 var ErrMoved = errors.New("the row has changed meanwhile")
 
-// errKeep leaves a row as it is.
+// errKeep is returned by a function that changes a row, if the row must stay unchanged.
 var errKeep = errors.New("nothing is to be stored")
 
 // state is the state of a row: of a booking, a cancellation or a followed order.
@@ -122,11 +122,12 @@ type state interface {
 	identity() (reference, fingerprint string)
 	due() time.Time
 	open() bool // whether a worker must act when the row is due
-	// read completes a state that was read from the State of a row, with the row's other fields.
+	// read copies the values that are not in the JSON, such as Due, from the row. readState calls it after it has
+	// decoded the JSON.
 	read(row *Row) error
 }
 
-// readState reads the state of a row. The state must belong to the row's reference and account.
+// readState decodes the State of a row into known. It refuses a state that belongs to another reference or account.
 func readState(row *Row, known state) error {
 	err := row.Unreadable
 	if err == nil && row.Life < Open {
@@ -159,7 +160,8 @@ func (e *unreadableError) Error() string {
 		e.kind, e.reference, e.why)
 }
 
-// setState stores the next state in a row. before is the state as it was read from the row, or nil.
+// setState stores the state next in the row. before is the state that was read from the row, or nil. With before,
+// fields of the stored JSON that this version does not know are kept.
 func (r *Row) setState(before, next state) error {
 	text, err := json.Marshal(next)
 	if before != nil {
@@ -192,7 +194,7 @@ func withUnknown(stored []byte, known state, next []byte) []byte {
 	return text
 }
 
-// addUnknown adds the fields that stored has and known lacks, also in nested objects.
+// addUnknown adds to next the fields that stored has and known lacks, also in nested objects.
 func addUnknown(next, stored, known map[string]any) {
 	for name, value := range stored {
 		_, isKnown := known[name]

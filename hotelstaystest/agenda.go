@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxAhead is the maximum difference between the clock and real time.
+// maxAhead is the maximum time by which Advance can move the sandbox's clock ahead of real time.
 const maxAhead = 10 * 365 * 24 * time.Hour
 
 // clock is real time plus an offset.
@@ -18,7 +18,7 @@ type clock struct{ offset atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
 
-// reach moves the clock on to t. It never moves it back.
+// reach moves the clock forward to t. A clock that is later than t does not change.
 func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
 
 // appointment is a confirmation of order, or an attempt to deliver event. It is due when the clock reaches at.
@@ -28,7 +28,7 @@ type appointment struct {
 	event *event
 }
 
-// agenda is guarded by Server.lock.
+// agenda holds what the sandbox must do later, such as to confirm an order. Server.lock guards it.
 type agenda struct {
 	ahead    []appointment // sorted by time; equal times in order of insertion
 	wake     chan struct{} // has a value if the first appointment or the clock has changed

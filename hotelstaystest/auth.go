@@ -33,7 +33,7 @@ type token struct {
 	OAuth   bool          `json:"oauth,omitempty"`
 }
 
-// newToken makes the text of a token, a JWT.
+// newToken returns the text of a token, a JWT.
 func (s *Server) newToken(tok token, life time.Duration) string {
 	now := s.clock.now()
 	tok.Issued, tok.Until, tok.Number = now.Unix(), now.Add(life), s.sessions.Add(1)
@@ -50,8 +50,8 @@ func (s *Server) tokenProof(payload string) string {
 	return base64.RawURLEncoding.EncodeToString(s.mac("token", payload))
 }
 
-// findToken checks a token's proof and returns its fields. ok is false if this server did not make
-// the token, or has revoked it. An expired token is ok.
+// findToken checks the proof in a token, and returns the fields of the token. ok is false if this server did not make
+// the token, or has revoked it. ok is true for an expired token.
 func (s *Server) findToken(text string) (tok token, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 || !sameText(parts[2], s.tokenProof(parts[0]+"."+parts[1])) {

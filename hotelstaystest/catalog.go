@@ -82,7 +82,7 @@ const (
 	forID
 )
 
-// placeKind is the level of a place, as the wire's destination type.
+// placeKind is the level of a place, such as country or city. Its values are the destination types of the API.
 type placeKind int
 
 const (
@@ -217,7 +217,7 @@ func (w *world) findPlace(id string) (place, bool) {
 	return p, true
 }
 
-// hotelBase plus the index of a hotel is the number in the hotel's ids.
+// hotelBase plus the index of a hotel is the number in the platformHotelId and the supplier's id of the hotel.
 const hotelBase = 10_000_000
 
 var suppliers = []int{101, 204, 317}

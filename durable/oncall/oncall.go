@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// lists are the methods of a durable.Bookings whose results the page shows.
+// lists has the methods of durable.Bookings whose results the page shows.
 type lists interface {
 	List(ctx context.Context) iter.Seq2[durable.Booking, error]
 	Cancellations(ctx context.Context) iter.Seq2[durable.Cancellation, error]
@@ -32,7 +32,7 @@ type lists interface {
 	Hanging() []string
 }
 
-// actions are the methods of a durable.Bookings that a person can call.
+// actions has the methods of durable.Bookings that a person can call on the page.
 type actions interface {
 	Retry(ctx context.Context, customerReferenceNo string) error
 	Wake(ctx context.Context, customerReferenceNo string) error
@@ -54,7 +54,7 @@ const (
 	maxReason = 500
 	// maxForm bounds the bytes of a form.
 	maxForm = 16 << 10
-	// timeout bounds a request.
+	// timeout bounds how long the page works on a request.
 	timeout = 30 * time.Second
 )
 
@@ -99,7 +99,7 @@ func Handler[Tx any](bookings durable.Bookings[Tx], opts *Options) http.Handler 
 	return guarded(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// guarded sets security headers, and bounds requests.
+// guarded sets security headers, and limits the time and the form of each request.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -158,7 +158,7 @@ func (q question) Title() string {
 	return action + " " + titles[q.Kind].one + " " + q.Reference
 }
 
-// ask asks for the reason of an action.
+// ask shows the form in which a person gives the reason of an action.
 func (h *handler) ask(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	h.question(w, r, http.StatusOK, question{
@@ -212,14 +212,14 @@ func (h *handler) act(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// done has the message after each action.
+// done maps an action to the message that the page shows after it.
 var done = map[string]string{
 	"retry":   "A worker polls for this booking now.",
 	"wake":    "A worker reads the order now.",
 	"abandon": "This booking is abandoned. It will not be sent, and no worker polls for its order.",
 }
 
-// kindOf returns the kind that a request names. The default is bookings.
+// kindOf returns the kind of rows that the parameter of a request names. The default is bookings.
 func kindOf(text string) durable.Kind {
 	if kind := durable.Kind(text); kind == durable.KindCancel || kind == durable.KindOrder {
 		return kind
@@ -227,7 +227,7 @@ func kindOf(text string) durable.Kind {
 	return durable.KindBooking
 }
 
-// render renders the whole page before it sends anything.
+// render executes the template completely before it sends anything, so that a failure sends no part of the page.
 func (h *handler) render(w http.ResponseWriter, status int, page string, data any) {
 	var body bytes.Buffer
 	if err := pages.ExecuteTemplate(&body, page, data); err != nil {

@@ -17,11 +17,14 @@ import (
 )
 
 const (
-	// overdueAfter is how late a worker may be: longer than the lease of a row.
+	// overdueAfter is the delay of a worker after which the page marks a row as overdue. It is longer than the lease of
+	// a row.
 	overdueAfter = 2 * time.Minute
-	// provenAfter is the time since Book after which answered polls must have ended a booking.
+	// provenAfter is the time since Book after which the page marks an open booking as late. If polls are answered,
+	// they end a booking within ten minutes.
 	provenAfter = 15 * time.Minute
-	// stuckAfter is how old a cancellation that was not sent may be.
+	// stuckAfter is the time after which the page marks a cancellation that was not sent, got no answer, or could not
+	// be passed to OnCancel.
 	stuckAfter = 30 * time.Minute
 	// maxProblems bounds how many problems of a list the page shows.
 	maxProblems = 10
@@ -76,7 +79,7 @@ func collect[T any](listed iter.Seq2[T, error], now time.Time, of func(T, time.T
 	return rows, problems
 }
 
-// act sets the next step of a worker, and marks the row if the worker is late.
+// act describes the next step of a worker, which is due at due. It marks the row as overdue if the worker is late.
 func (r *row) act(what string, due, now time.Time) {
 	r.Next = fmt.Sprintf("A worker %s at %s.", what, at(due, now))
 	if now.Sub(due) > overdueAfter {
@@ -172,7 +175,7 @@ func ofOrder(o durable.FollowedOrder, now time.Time) row {
 	return r
 }
 
-// view is the data of a list.
+// view is the data of the template that shows a list.
 type view struct {
 	Kind       durable.Kind
 	Search     string
@@ -189,7 +192,7 @@ type view struct {
 	Done       string
 }
 
-// view returns a page of the rows whose reference or order number contains search.
+// view selects the rows whose reference or order number contains search, and returns one page of them.
 func (h *handler) view(ctx context.Context, kind durable.Kind, search, page string) *view {
 	rows, problems := h.rows(ctx, kind)
 	v := &view{Kind: kind, Search: strings.TrimSpace(search), Now: at(time.Now(), time.Now()), All: len(rows), Hanging: h.Hanging()}
@@ -224,7 +227,7 @@ func (v *view) Kinds() []durable.Kind {
 // Title is the heading of the list.
 func (v *view) Title() string { return titles[v.Kind].list }
 
-// titles are the headings of the kinds.
+// titles has the words that the page uses for a kind: on its tab, above its list, and for one row.
 var titles = map[durable.Kind]struct{ tab, list, one string }{
 	durable.KindBooking: {"Bookings", "Open bookings", "booking"},
 	durable.KindCancel:  {"Cancellations", "Open cancellations", "cancellation of"},
@@ -241,7 +244,7 @@ func (v *view) Link(page int) string {
 	return "./?" + url.Values{"kind": {string(v.Kind)}, "q": {v.Search}, "page": {strconv.Itoa(page)}}.Encode()
 }
 
-// age returns a duration as text.
+// age formats a duration, such as "5 min" or "3 days".
 func age(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:
@@ -254,7 +257,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// at returns a time in UTC as text, without the date if it is today.
+// at formats a time in UTC, without the date if it is today.
 func at(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

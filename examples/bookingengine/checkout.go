@@ -92,7 +92,7 @@ func (f *form) guests(travellers []traveller) (holder types.Holder, guests []typ
 	return holder, guests
 }
 
-// choose begins a checkout of an offer that the guest has seen.
+// choose begins a checkout when a guest chooses an offer on a page.
 func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
 	co, known := s.offers.Get(r.PathValue("offer"))
 	if !known {
@@ -103,8 +103,8 @@ func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
 	return s.check(w, r, co)
 }
 
-// unbooked serves a page of a checkout that is not booked. Once the checkout is booked or may be
-// booked, all its addresses lead to the order.
+// unbooked serves a page of a checkout that is not booked. If the checkout is booked, or a Book may be in progress, it
+// redirects to the order.
 func (s *site) unbooked(h func(http.ResponseWriter, *http.Request, checkout) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		o, err := s.load(r.Context(), r.PathValue("reference"))
@@ -134,7 +134,7 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request, co checkout) err
 	return s.render(w, status, page, co)
 }
 
-// change changes a checkout and returns it.
+// change applies a function to a stored checkout, and returns the result.
 func (s *site) change(reference string, how func(*checkout)) (checkout, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -147,7 +147,7 @@ func (s *site) change(reference string, how func(*checkout)) (checkout, error) {
 	return co, nil
 }
 
-// refresh checks the offer and stores the current offer. A change for the worse waits for the guest's consent.
+// refresh calls CheckAvail and stores the current offer. A change for the worse waits for the guest's consent.
 func (s *site) refresh(ctx context.Context, co checkout) (checkout, error) {
 	resp, err := s.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// engine is safe for concurrent use.
+// engine searches, books and cancels for the pages of the site, and stores the orders. It is safe for concurrent use.
 type engine struct {
 	client   *hotelstays.Client
 	service  *service
@@ -99,7 +99,7 @@ func (e *engine) booked(ctx context.Context, tx *sql.Tx, outcome *hotelstays.Boo
 	return change(ctx, tx, reference, func(o *order) { o.settle(outcome, e.client.StatusMeanings()) })
 }
 
-// changed stores a change of an order.
+// changed stores a change that the journal has read of an order.
 func (e *engine) changed(ctx context.Context, tx *sql.Tx, c *durable.OrderChange) error {
 	return change(ctx, tx, c.After.CustomerReferenceNo, func(o *order) { o.read(c.After, e.client.StatusMeanings()) })
 }
@@ -110,7 +110,7 @@ func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellat
 	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 
-// event is called once for each event. Then the journal reads the order of the event.
+// event logs an event of a webhook. Afterwards the journal reads the order of the event.
 func (e *engine) event(ctx context.Context, _ *sql.Tx, event *hotelstays.WebhookEvent) error {
 	e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
 	return nil
@@ -148,7 +148,6 @@ func (e *engine) load(ctx context.Context, reference string) (o order, err error
 	return o, err
 }
 
-// put stores an order.
 func put(ctx context.Context, tx *sql.Tx, o order) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO orders (reference, data) VALUES ($1, $2)
 		ON CONFLICT (reference) DO UPDATE SET data = $2`, o.Checkout.Reference, o)
@@ -166,11 +165,11 @@ func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order))
 	return put(ctx, tx, o)
 }
 
-// Value is the order as JSON.
+// Value returns the order as JSON, to store it in the database.
 func (o order) Value() (driver.Value, error) {
 	data, err := json.Marshal(o)
 	return string(data), err
 }
 
-// Scan reads what Value returned.
+// Scan decodes the JSON of an order that was read from the database.
 func (o *order) Scan(data any) error { return json.Unmarshal(fmt.Appendf(nil, "%s", data), o) }

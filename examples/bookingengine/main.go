@@ -107,7 +107,7 @@ func serve(ctx context.Context, listener net.Listener, e *engine) error {
 	return <-ended
 }
 
-// eventsPath receives webhooks.
+// eventsPath is the path of the site at which it receives webhooks.
 const eventsPath = "/hotel-events"
 
 type service struct {
@@ -119,14 +119,16 @@ type service struct {
 	credential hotelstays.TicketCredential
 	// journalKeys encrypt waiting requests and orders. They stay the same when the process restarts or the credential changes.
 	journalKeys []types.Secret
-	// callbackURL receives the events of orders, signed with webhookSecret. It is empty without webhooks.
+	// callbackURL is the address to which the service sends the events of orders, signed with webhookSecret. It is
+	// empty without webhooks.
 	callbackURL   string
 	webhookSecret types.Secret
 	pause         time.Duration       // between two searches of the journal for work; 0 is the journal's default
 	options       []hotelstays.Option // without WithServiceFacts the pages show less about an order's status
 }
 
-// findService returns the service of the environment, or starts a sandbox, which may lose an answer.
+// findService returns the service that the environment variables name. Without these variables it starts a sandbox. If
+// loseAnswer is true, the sandbox loses an answer to Book.
 func findService(site string, loseAnswer bool) (*service, error) {
 	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
 	callback, signed := os.Getenv("HOTELSTAYS_CALLBACK_URL"), os.Getenv("HOTELSTAYS_WEBHOOK_SECRET")

@@ -40,7 +40,7 @@ var (
 	// errNoBooking reports a booking on a real service without HOTELSTAYS_ALLOW_BOOKING=1.
 	errNoBooking = &message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}
 
-	// notCancelled and cancelUnknown describe cancellations without an answer.
+	// notCancelled and cancelUnknown describe cancellations to which the service did not answer.
 	notCancelled  = message{Title: "Your booking is not cancelled", Text: "The cancellation did not reach the hotel. You can send it again."}
 	cancelUnknown = message{Title: "We do not know whether your booking was cancelled", Text: "Please contact us."}
 	dearer        = message{Title: "Your booking is not cancelled",

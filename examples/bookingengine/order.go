@@ -19,7 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// orderState is the state of an order.
 type orderState string
 
 const (
@@ -81,7 +80,8 @@ func (o *order) cancelled(c *durable.Cancellation) {
 	}
 }
 
-// patient is the typical time until an answer. After this time the page says that the answer is late, even after a restart.
+// patient is the usual time until Book is answered. After this time the page says that the answer is late, even after a
+// restart.
 const patient = 10 * time.Second
 
 // Stage returns the name that the template uses for the state of the order.

@@ -49,7 +49,7 @@ func (f form) Error(field string) *formError {
 	return &f.Errors[i]
 }
 
-// check adds the problem of a field that is not right.
+// check adds the problem to the field unless right is true.
 func (f *form) check(right bool, field, problem string, args ...any) {
 	if !right {
 		f.Errors = append(f.Errors, formError{Field: field, Text: fmt.Sprintf(problem, args...)})
@@ -59,7 +59,7 @@ func (f *form) check(right bool, field, problem string, args ...any) {
 // text returns the value of a field without spaces around it.
 func (f *form) text(field string) string { return strings.TrimSpace(f.Get(field)) }
 
-// required returns the value of a field that must not be empty.
+// required returns the value of a field, and adds the problem if the value is empty or too long.
 func (f *form) required(field, problem string, args ...any) string {
 	value := f.text(field)
 	f.check(value != "" && utf8.RuneCountInString(value) <= maxTextInput, field, problem, args...)
@@ -99,7 +99,7 @@ func distance(a, b string) int {
 	return row[len(to)]
 }
 
-// number returns the value of a field that must be a number from 1 to most.
+// number returns the value of a field, and adds a problem unless the value is a number from 1 to most.
 func (f *form) number(field string, most int) int {
 	n, err := strconv.Atoi(f.text(field))
 	f.check(err == nil && n >= 1 && n <= most, field, "Choose a number from 1 to %d.", most)
@@ -150,7 +150,7 @@ func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 	return f, req
 }
 
-// search is a search of a guest.
+// search holds the request of a guest's search, and the hotels that have arrived.
 type search struct {
 	ID      string
 	Request hotelstays.HotelListRequest // with the session of its offers
@@ -248,8 +248,8 @@ func (s *site) hotel(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, http.StatusOK, "hotel", map[string]any{"Request": req, "Hotel": hotel, "Rooms": rooms})
 }
 
-// forgotten reports whether the service no longer knows a session or an offer. These requests
-// contain only what the search returned, so the guest has nothing to correct.
+// forgotten returns errExpired if the service no longer knows a session or an offer. Otherwise it returns err. The
+// guest cannot have caused the refusal, because the request contains only values from the search.
 func forgotten(err error) error {
 	if errors.Is(err, hotelstays.ErrParam) {
 		return fmt.Errorf("%w: %w", errExpired, err)

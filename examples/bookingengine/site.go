@@ -29,7 +29,7 @@ type site struct {
 	open  context.Context // live pages end with it
 }
 
-// newSite returns a site whose live pages end with ctx.
+// newSite returns a site. Its pages that stay open for live updates end with ctx.
 func newSite(ctx context.Context, e *engine) *site {
 	s := &site{ServeMux: http.NewServeMux(), engine: e, pages: parsePages(e.service), open: ctx}
 	pages := http.NewServeMux()

@@ -87,8 +87,8 @@ func run(ctx context.Context, file string) error {
 	return c.finish()
 }
 
-// fetch walks the tree and reads the hotels of each missing city. The walk waits while atOnce
-// cities are being read.
+// fetch walks the tree of destinations, and reads the hotels of each city that the catalogue lacks. The walk waits
+// while atOnce cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
 	top, err := client.Destinations(ctx, everywhere) // the walk reads the last country late, so count the countries now
@@ -129,7 +129,7 @@ func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, cit
 	return c.add(city, hotels)
 }
 
-// catalogue is the file FILE.part, the part, until it is complete.
+// catalogue collects the hotels in the file FILE.part. When FILE.part is complete, finish makes FILE from it.
 type catalogue struct {
 	file, service string
 	lock          *flock.Flock // a lock on the part; the system releases it when the process ends
@@ -142,7 +142,7 @@ type catalogue struct {
 	shown            time.Time
 }
 
-// entry is a line of the part.
+// entry is a line of FILE.part.
 type entry struct {
 	Service string                 `json:"service"`
 	City    string                 `json:"city"`
@@ -162,7 +162,7 @@ func openCatalogue(file, service string) (*catalogue, error) {
 	return c, nil
 }
 
-// open locks and opens the part, and keeps its complete lines.
+// open locks and opens FILE.part, and removes an incomplete last line.
 func (c *catalogue) open() error {
 	mine, err := c.lock.TryLock()
 	if err == nil && mine {
@@ -187,7 +187,8 @@ func (c *catalogue) open() error {
 	return c.part.Truncate(c.size)
 }
 
-// lockIsThere reports whether the locked file still has its name. Another run may have removed the file when it ended.
+// lockIsThere reports whether FILE.part is still the file that was locked. Another run may have removed that file when
+// it ended.
 func (c *catalogue) lockIsThere() (bool, error) {
 	locked, err := c.lock.Stat()
 	if err != nil {
@@ -200,7 +201,7 @@ func (c *catalogue) lockIsThere() (bool, error) {
 	return err == nil && os.SameFile(locked, named), err
 }
 
-// entries yields the complete lines of the part, and sets size to their end.
+// entries yields the complete lines of FILE.part, and counts their bytes in size.
 func (c *catalogue) entries() iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		c.size = 0
@@ -238,7 +239,7 @@ func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
 	return nil
 }
 
-// show prints the progress every two seconds. The hotels of earlier runs count from the beginning.
+// show prints the progress at most every two seconds. It counts also the hotels that earlier runs have read.
 func (c *catalogue) show() {
 	if time.Since(c.shown) >= 2*time.Second {
 		fmt.Fprintf(os.Stderr, "%d of %d hotels\n", c.hotels, max(c.expected, c.hotels))
@@ -280,7 +281,7 @@ func (c *catalogue) finish() error {
 	return os.Remove(c.part.Name())
 }
 
-// close leaves the part for the next run, unless it is empty.
+// close keeps FILE.part for the next run, unless it is empty.
 func (c *catalogue) close() {
 	if info, err := c.part.Stat(); err == nil && info.Size() == 0 {
 		os.Remove(c.part.Name()) // while this run still holds the lock

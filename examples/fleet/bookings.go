@@ -118,7 +118,7 @@ func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOu
 	return err
 }
 
-// search returns the city's first offer.
+// search searches hotels in the city, and returns the first offer.
 func (w *worker) search(ctx context.Context) (offer hotelstays.BookRequest, err error) {
 	list, err := w.client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationName: w.City, PageSize: 5, MaxRatesPerHotel: 1, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
@@ -134,7 +134,7 @@ func (w *worker) search(ctx context.Context) (offer hotelstays.BookRequest, err 
 		CallbackURL: "https://fleet.example/hotel-events"}, nil
 }
 
-// searchOn searches as fast as the rate limit allows.
+// searchOn repeats searches as fast as the rate limit allows, until ctx ends.
 func (w *worker) searchOn(ctx context.Context) {
 	for ctx.Err() == nil {
 		if _, err := w.search(ctx); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// config is the same for all workers.
+// config has the settings that all workers share.
 type config struct {
 	URL, City, AppKey, AppSecret, WebhookSecret string
 	Dialect                                     hotelstayssql.Dialect
@@ -103,7 +103,7 @@ func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 // drivers maps a SQL dialect to the name of its driver.
 var drivers = map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: "pgx", hotelstayssql.SQLite: "sqlite"}
 
-// openDatabase opens a pool.
+// openDatabase opens a pool of connections to the database.
 func openDatabase(ctx context.Context, cfg config, opts *hotelstayssql.OpenOptions) (*sql.DB, error) {
 	db, err := hotelstayssql.Open(ctx, drivers[cfg.Dialect], cfg.DSN, cfg.Dialect, opts)
 	if err == nil && cfg.Dialect == hotelstayssql.PostgreSQL {

@@ -19,7 +19,7 @@ import (
 
 var twoAccounts = hotelstaystest.Config{Accounts: Accounts(2)}
 
-// platform is a process for several accounts. The caller's table has a row for each account and reference.
+// platform is a process that books for several accounts. The caller's table has a row for each account and reference.
 type platform[Tx any] struct {
 	*World[Tx]
 	known sync.Map // account to its durable.BookingClient

@@ -181,13 +181,15 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 	assert.Equal(w, books, w.books())
 }
 
-// failing counts the calls of a function. The first calls fail, the next call panics, and later calls succeed.
+// failing lets a function such as OnOutcome fail. It counts the calls: the first calls return failures, the next call
+// panics, and later calls succeed.
 type failing struct {
 	atomic.Int32
 	failures []error
 }
 
-// after returns the error for a call that has stored its row with the result err, or panics.
+// after returns err if the function failed to store its row. Otherwise it counts the call, and fails, panics or
+// succeeds as failing says.
 func (f *failing) after(err error) error {
 	if err != nil {
 		return err

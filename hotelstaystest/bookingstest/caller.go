@@ -16,12 +16,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Table is the statement that creates the table of the caller of an implementation.
+// Table is the SQL statement that creates the table bookings. It stands for the table that a program keeps beside the
+// tables of its Bookings.
 const Table = `CREATE TABLE bookings (reference varchar(64) PRIMARY KEY, state varchar(16) NOT NULL,
 	order_no varchar(64) NOT NULL, ended integer NOT NULL, cancel varchar(16) NOT NULL DEFAULT '', cancels integer NOT NULL DEFAULT 0,
 	mirror varchar(64) NOT NULL DEFAULT '', changes integer NOT NULL DEFAULT 0)`
 
-// Database is the database of an implementation and its caller. Statements have ? for parameters.
+// Database executes the SQL statements of a test, in the database of the implementation under test. Statements have ?
+// for parameters.
 type Database[Tx any] struct {
 	// InTx calls a function in a transaction, and commits if it returns nil.
 	InTx func(context.Context, func(Tx) error) error
@@ -54,14 +56,14 @@ type Row struct {
 	Ended        int
 }
 
-// Row returns the row of a reference.
+// Row reads the caller's row of a reference.
 func (w *World[Tx]) Row(reference string) (r Row) {
 	w.Helper()
 	w.scan(reference, "state, order_no, ended", &r.State, &r.Order, &r.Ended)
 	return r
 }
 
-// mirror returns the caller's copy of an order, and the number of changes.
+// mirror returns the caller's copy of an order, and how many times OnOrder has changed it.
 func (w *World[Tx]) mirror(reference string) (mirror string, changes int) {
 	w.Helper()
 	w.scan(reference, "mirror, changes", &mirror, &changes)
@@ -100,7 +102,7 @@ func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancell
 	return d.update(ctx, tx, `cancel = ?, cancels = cancels + 1 WHERE reference = ?`, string(c.Ending), c.CustomerReferenceNo)
 }
 
-// StoreOrder is the caller's OnOrder. It fails if the order before the change is not the stored order.
+// StoreOrder is the caller's OnOrder. It fails if change.Before is not the order that the row has.
 func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, change *durable.OrderChange) error {
 	return d.update(ctx, tx, `mirror = ?, changes = changes + 1 WHERE mirror IN (?, '') AND reference = ?`,
 		mirrorOf(change.After), mirrorOf(change.Before), change.After.CustomerReferenceNo)

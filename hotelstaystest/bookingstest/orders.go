@@ -177,7 +177,8 @@ func (w *World[Tx]) following(onOrder func(context.Context, Tx, *durable.OrderCh
 	return w.Another(func(o *durable.Options[Tx]) { o.OnOrder = onOrder })
 }
 
-// hasMirror waits until the caller's copy equals the service's order. The copy must have changed exactly changes times.
+// hasMirror waits until the caller's copy equals the service's order. It requires that OnOrder has changed the copy
+// exactly changes times.
 func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration) {
 	w.Helper()
 	order, err := w.Clients[0].FindOrder(w.Context(), reference)

@@ -21,8 +21,8 @@ type promise[Tx any] struct {
 // lateOrders hides new orders for longer than a recovery takes.
 var lateOrders = hotelstaystest.Config{LateVisibility: 2 * time.Hour}
 
-// promises returns what an implementation must prove: it commits, locks, finds rows again, and delivers. The tests of
-// package durable prove the decisions of the engine.
+// promises returns the rules that each implementation must prove: it commits, locks, finds rows again, and delivers.
+// The tests of package durable prove the decisions of the engine.
 func promises[Tx any]() []promise[Tx] {
 	return []promise[Tx]{
 		{rule: "InTx commits booking and row together, and repeats what the database rolled back", test: inTx[Tx], database: true},
@@ -58,7 +58,8 @@ func promises[Tx any]() []promise[Tx] {
 // parallel.
 func Test[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) { run(t, start, promises[Tx]()) }
 
-// TestDatabase tests an implementation with one more database. It runs only the cases that databases may execute differently.
+// TestDatabase tests an implementation on another database than Test. It runs only the cases that databases may execute
+// differently.
 func TestDatabase[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
 	run(t, start, slices.DeleteFunc(promises[Tx](), func(p promise[Tx]) bool { return !p.database }))
 }

@@ -55,7 +55,7 @@ func (e *Engine[Tx]) Options() (opts durable.Options[Tx], err error) {
 		OnCancel: e.onCancel, OnOrder: e.onOrder, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}, err
 }
 
-// of returns the account that books a reference, its client and its Bookings.
+// of returns the account that books a reference, and the client and the Bookings of this account.
 func (e *Engine[Tx]) of(reference string) (Account, *hotelstays.Client, durable.Bookings[Tx]) {
 	i := number(reference) % len(e.Accounts)
 	return e.Accounts[i], e.clients[i], e.Bookings.ForAccount(e.clients[i].Account())
@@ -167,7 +167,8 @@ func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (i
 	}
 }
 
-// createTables creates the tables of the engines, with rows for the bookings to make. A third of the rows want a cancellation.
+// createTables creates the tables of the engines, with a row for each booking to make. A third of the rows ask for a
+// cancellation.
 func (w *World[Tx]) createTables(bookings int) {
 	statements := []string{
 		`ALTER TABLE bookings ADD COLUMN rounds integer NOT NULL DEFAULT 0`,
@@ -194,7 +195,8 @@ func (w *World[Tx]) createTables(bookings int) {
 // AnyReference returns the reference of one of the bookings of Survive.
 func AnyReference(bookings int) string { return fmt.Sprint("ref-", rand.IntN(bookings)) }
 
-// count returns the number of rows of a table, or of a table with a WHERE clause.
+// count returns the number of rows of a table. The argument may also have a WHERE clause, such as "surprises WHERE n >
+// 1".
 func (w *World[Tx]) count(of string) (n int) {
 	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT COUNT(*) FROM `+of).Scan(&n))
 	return n
@@ -264,7 +266,8 @@ func (w *World[Tx]) receive(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lifeOver selects the finished rows: the order and the caller's copy have the status that the caller wants.
+// lifeOver is the SQL condition of a finished row: the order and the caller's copy have the status that the caller
+// wants.
 const lifeOver = `(state <> 'found' AND cancel <> 'begun' OR
 	state = 'found' AND (cancel = 'cancelled' AND mirror LIKE '3 %' OR cancel = '' AND mirror LIKE '2 %'))`
 
@@ -281,7 +284,7 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, change *durable.OrderCh
 }
 
 // onCancel stores how a cancellation has ended. If no order was cancelled, another cancellation begins. But if the
-// round made no order, half of the cancellations are given up, to test that the order of the next round stays.
+// booking's round made no order, half of the cancellations are given up: the order of the next round must then stay.
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {

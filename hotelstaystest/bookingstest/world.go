@@ -43,7 +43,7 @@ type Fleet[Tx any] struct {
 	Open func(durable.Options[Tx]) durable.Bookings[Tx]
 	// Work starts the workers of a process. They run until stop is called or the test ends.
 	Work func(durable.Bookings[Tx]) (stop func())
-	// Pass makes time pass for open bookings that no worker processes at the moment.
+	// Pass moves open bookings forward in time, unless a worker works on them at the moment.
 	Pass func(time.Duration)
 	// Stored returns the latest booking of a reference.
 	Stored func(reference string) Booking
@@ -204,7 +204,7 @@ func (w *World[Tx]) Another(change func(*durable.Options[Tx])) *World[Tx] {
 	return &other
 }
 
-// Work starts the workers of the process.
+// Work starts the workers of the process. They run until stop is called or the test ends.
 func (w *World[Tx]) Work() (stop func()) { return w.Fleet.Work(w.Bookings) }
 
 // Request returns a request that books the offer of the first account.
@@ -307,8 +307,8 @@ func (w *World[Tx]) Eventually(what string, condition func() bool) {
 	require.Eventually(w, condition, Patience, 10*time.Millisecond, what)
 }
 
-// PassUntil makes time pass in steps until a condition holds. A step can make the current work of a worker
-// useless. So the pauses between the steps grow, up to half a second.
+// PassUntil makes time pass in steps until a condition holds. A step can change a row on which a worker works, so that
+// the worker's result is lost. So the pauses between the steps grow, up to half a second.
 func (w *World[Tx]) PassUntil(what string, step time.Duration, condition func() bool) {
 	w.Helper()
 	began, next := time.Now(), time.Time{}
@@ -330,8 +330,8 @@ func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Du
 	w.PassUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
 }
 
-// CancelEnds waits until the caller's row has an ending, and counts exactly times ended cancellations. Meanwhile it makes
-// time pass in steps.
+// CancelEnds waits until the caller's row has the ending want, and says that cancellations ended exactly times times.
+// Meanwhile it makes time pass in steps.
 func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
 	w.Helper()
 	w.PassUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {
