@@ -16,25 +16,27 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// RateLimiter keeps each operation within its rate limit. The service counts requests by endpoint and client IP address over
-// a rolling second. The default limiter knows only the requests of its client, and of clients made by its WithCredential and
-// With. If other clients of the process have the same IP address, give all of them one NewRateLimiter. If other processes
-// have it, use contrib/hotelstaysredis or your own limiter.
+// RateLimiter keeps each operation within its rate limit. The service counts requests by endpoint and client IP address
+// over a rolling second. The default limiter knows only the requests of its client, and of clients made by its
+// WithCredential and With. If other clients of the process have the same IP address, give all of them one NewRateLimiter.
+// If other processes share that address, use contrib/hotelstaysredis or your own limiter.
 //
 // Each key needs its own budget, also OpTicket and OpOAuthToken, because a call may hold its slot while the token is
-// fetched. A limiter that processes share must free the slots of a process that dies, and keep the limit if a server's clock
-// is set back. Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests them.
+// fetched. A limiter that processes share must free the slots of a process that dies, and keep the limit if a server's
+// clock is set back. Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests
+// implementations.
 type RateLimiter interface {
 	// Acquire waits for a slot. When ctx ends, it returns an error that wraps the error of ctx. If the deadline of ctx is
 	// before the end of a pause, Acquire may immediately return an error that wraps ErrRateLimited: the call then fails. An
 	// operation without a rate limit never waits, unless it is paused; its permit may be nil.
 	Acquire(ctx context.Context, req RateLimitRequest) (Permit, error)
-	// Pause grants no slot of key until the given time, also to callers that wait already. If several pauses overlap, the
-	// latest end counts. The client calls Pause after a 429, with a time of at most a day ahead.
+	// Pause stops granting slots of key until the given time, also to callers that already wait. If several pauses
+	// overlap, the latest end counts. The client calls Pause after a 429, with a time of at most a day ahead.
 	Pause(key RateLimitKey, until time.Time)
 }
 
-// RateLimitKey names a budget. Further fields may follow, so compare keys as a whole.
+// RateLimitKey identifies a budget, which is a number of requests per second. Further fields may follow, so compare keys
+// as a whole.
 type RateLimitKey struct {
 	BaseURL   string // the client's base URL: scheme and host in lower case, no default port, no final slash
 	Operation Operation
@@ -69,7 +71,7 @@ func (p Priority) String() string {
 	return "default"
 }
 
-// RateLimit holds the rate limit figures of an answer.
+// RateLimit holds the values of the X-RateLimit headers of an answer.
 type RateLimit struct {
 	Limit     int           // requests per second
 	Remaining int           // left in the current window
@@ -85,7 +87,8 @@ type Permit interface {
 	Done(PermitResult)
 }
 
-// PermitResult is what an answer proves about its request. It is zero if there was no answer.
+// PermitResult says when the request arrived at the service, as far as the answer proves it. It is zero if there was no
+// answer.
 type PermitResult = types.PermitResult
 
 // RateLimiterOptions are the settings of NewRateLimiter.
@@ -99,7 +102,7 @@ type RateLimiterOptions struct {
 	// an equal part of every rate limit. If the part is less than one request per second, a process sends one request in
 	// several seconds, and if all processes do so at the same time the service refuses some requests.
 	Processes int
-	// Weight, if set, returns how many slots an account gets in its turn; less than 1 means 1. account is
+	// Weight, if set, returns how many slots an account gets each time it is its turn; less than 1 means 1. account is
 	// RateLimitRequest.Account. Weight must be safe for concurrent use, and must not block.
 	Weight func(account string) int
 }
@@ -130,7 +133,8 @@ type processLimiter struct {
 	windows   map[RateLimitKey]*ratelimit.Window
 }
 
-// window returns the window of a key, or nil if its operation has no rate limit and was never paused.
+// window returns the window of a key. It returns nil if the operation has no rate limit, unless the key was paused or
+// pause is true.
 func (l *processLimiter) window(key RateLimitKey, pause bool) *ratelimit.Window {
 	limit := key.Operation.RateLimit()
 	l.mu.Lock()
@@ -179,7 +183,8 @@ type unlimited struct{}
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
 
-// rateLimit returns nil unless all three figures are there: a missing figure is not 0.
+// rateLimit returns the values of the X-RateLimit headers, or nil if one of them is missing, because a missing value is
+// not 0.
 func rateLimit(h http.Header) *RateLimit {
 	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
 	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")

@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// BookingState is what is known about a booking. No call returns the zero value.
+// BookingState says whether the order of a Book exists. No call returns the zero value.
 type BookingState string
 
 const (
@@ -26,8 +26,8 @@ const (
 	// BookingAbsent: there is no order. Call CheckAvail, then you may call Book again under the
 	// same reference, with a new BookingRecovery.
 	BookingAbsent BookingState = "absent"
-	// BookingUnverified: nobody knows yet. Do not book again; poll from NextPoll on, or ask a person. Err is an
-	// *AmbiguousReferenceError if several orders have the reference.
+	// BookingUnverified: it is still unknown whether there is an order. Do not book again; poll from NextPoll on, or ask a
+	// person. Err is an *AmbiguousReferenceError if several orders have the reference.
 	BookingUnverified BookingState = "unverified"
 )
 
@@ -36,12 +36,12 @@ type BookingOutcome struct {
 	State BookingState
 	// Order is set if State is BookingFound.
 	Order *types.Order
-	// Changes is CompareOrder of BookRequest.Expect and Order. It is empty if one of them is missing.
+	// Changes is the result of CompareOrder for BookRequest.Expect and Order. It is empty if one of them is missing.
 	Changes OfferDiff
 	// Err is the reason why the order was not found: the error of the last poll, or the *OutcomeUnknownError of Book, or
 	// nil. Decide by State, not by Err.
 	Err error
-	// Recovery continues from here: pass it to RecoverBooking or StepRecovery, in any process.
+	// Recovery is the state of the recovery. To continue, pass it to RecoverBooking or StepRecovery, in any process.
 	Recovery *BookingRecovery
 	// Meta describes the answer of Book or of a poll that decided State. It is zero if no answer decided State during this
 	// call.
@@ -136,15 +136,15 @@ func (r *BookingRecovery) doubt(err error) (unknown *OutcomeUnknownError, refusa
 }
 
 // undocumentedRefusal reports whether Book was refused with a code that is undocumented for Book, so that the order may
-// exist. A 401 or a 429 comes before any booking.
+// exist. A 401 or a 429 does not count, because it comes before any booking.
 func (e *APIError) undocumentedRefusal() bool {
 	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&
 		e.HTTPStatus != http.StatusUnauthorized && e.HTTPStatus != http.StatusTooManyRequests
 }
 
-// RecoverBooking continues a recovery, with the results of BookAndRecover. It polls at the times that the package
-// documentation lists, or once if these times are over, and immediately on each wake-up of WithWakeup. A poll takes at most
-// 20 seconds, or less with WithTimeout. A recovery of another environment or account is a *ValidationError.
+// RecoverBooking continues a recovery, and returns the same results as BookAndRecover. It polls at the times that the
+// package documentation lists, or once if these times are over, and immediately on each wake-up of WithWakeup. A poll
+// takes at most 20 seconds, or less with WithTimeout. A recovery of another environment or account is a *ValidationError.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	run, err := c.recoveryRun(ctx, "RecoverBooking", recovery, opts)
 	if err != nil {
@@ -245,7 +245,7 @@ func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	return outcome, run.saveAfter(ctx, outcome)
 }
 
-// poll polls once. absent is set if the answer proves that there is no order.
+// poll reads the order once. absent is set if the answer proves that there is no order.
 func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, absent *ResponseMeta, err error) {
 	c, r := run.client, run.recovery
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
@@ -276,8 +276,8 @@ func (r *BookingRecovery) found(order *types.Order, meta ResponseMeta) (*Booking
 	return &BookingOutcome{State: BookingFound, Order: order, Changes: changes, Recovery: r, Meta: meta}, err
 }
 
-// pollOption returns the options of a poll: market and user of the booking, a timeout that ends before the next poll, and
-// the priority of a caller who waits.
+// pollOption returns the options of a poll: the market and the user of the booking, a timeout that ends before the next
+// poll, and by default PriorityInteractive.
 func (run *recoveryRun) pollOption() CallOption {
 	set := run.set
 	set.orPriority(PriorityInteractive)
@@ -295,7 +295,8 @@ func (run *recoveryRun) save(ctx context.Context) error {
 	return transport.WithoutCause(ctx, run.set.SaveRecovery(ctx, run.recovery))
 }
 
-// saveAfter saves the recovery after a poll. If saving fails, an unknown outcome stays unknown.
+// saveAfter saves the recovery after a poll. If saving fails and the outcome is unknown, the error is an
+// *OutcomeUnknownError.
 func (run *recoveryRun) saveAfter(ctx context.Context, outcome *BookingOutcome) error {
 	err := run.save(ctx)
 	switch {
@@ -320,7 +321,7 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// notFound wraps err in an *OutcomeUnknownError. Otherwise a poll's error could say that nothing was sent, although Book was
+// notFound wraps err in an *OutcomeUnknownError. A poll's own error could say that nothing was sent, although Book was
 // sent.
 func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}

@@ -87,7 +87,7 @@ type exchange struct {
 	outcome error // of the call; errPanicked until there is one
 }
 
-// parts are the parts of a request that a call uses.
+// parts are what an operation gives to its call: the body, the references and the secrets of the request.
 type parts struct {
 	body      any            // sent as JSON
 	session   string         // sent as Session-Id
@@ -120,7 +120,7 @@ func (x *exchange) target(into decodable) wire.Target {
 
 func decodeTarget(into decodable) wire.Target { return wire.Target{Into: into, Read: into.decode} }
 
-// received stores the result. From then on the call redacts the token, too.
+// received stores the result, and adds its token to the secrets that the call redacts.
 func (x *exchange) received(r transport.Result) {
 	x.Result = r
 	x.secrets[0] = x.credential()
@@ -195,7 +195,7 @@ func missing(field string) error { return fmt.Errorf("%s is missing", field) }
 
 var errOtherOrder = errors.New("it is about another order than the request")
 
-// sameReference reports whether the references of a request and its answer agree. Either may be empty.
+// sameReference reports whether the references of a request and its answer agree. An empty reference agrees with all.
 func sameReference(asked, answered string) bool {
 	return asked == "" || answered == "" || asked == answered
 }
@@ -216,7 +216,7 @@ func (x *exchange) decodeBare(into decodable, env *wire.Envelope) bool {
 	return err == nil
 }
 
-// oauthRefusal is an error of the OAuth standard.
+// oauthRefusal is the JSON of a refusal, as the OAuth standard defines it.
 type oauthRefusal struct {
 	code        json.RawMessage
 	description string
@@ -229,7 +229,7 @@ var readOAuthRefusal = wire.Struct([]wire.Field[oauthRefusal]{
 
 func (v *oauthRefusal) decode(l *wire.Lexer) { readOAuthRefusal(l, v) }
 
-// noAnswer returns the error of a call without a whole answer.
+// noAnswer returns the error of a call that got no complete answer.
 func (x *exchange) noAnswer() (definite bool, err failure) {
 	if x.Answer != nil && errors.Is(x.Err, transport.ErrBodyTooLarge) {
 		return false, x.decodeError(fmt.Errorf("%w of %d bytes", x.Err, x.call.Policy.MaxBody))
@@ -334,7 +334,7 @@ func (x *exchange) rawData() json.RawMessage {
 	return json.RawMessage(redact.Keys(string(data)))
 }
 
-// requestID and trace prefer the ids in the answer, because the supplier finds the request by these ids.
+// requestID and trace return the ids from the answer if it has them, because the supplier finds the request by these ids.
 func (x *exchange) requestID() string { return x.echoed("Request-Id", x.RequestID) }
 func (x *exchange) trace() string     { return x.echoed("Trace-Id", x.set.TraceID) }
 
@@ -347,7 +347,8 @@ func (x *exchange) echoed(header, sent string) string {
 	return sent
 }
 
-// isUnprintable reports characters that could forge lines of a log. No id has them.
+// isUnprintable reports whether r is a control character or not ASCII. Such characters could forge lines of a log, and no
+// id contains them.
 func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 const (
@@ -379,7 +380,7 @@ func (x *exchange) message(msg string) string {
 	return redact.Shorten(text, maxMsg)
 }
 
-// header returns the answer's headers. If some are secret, it returns a copy without these.
+// header returns the headers of the answer, without the secret headers.
 func (x *exchange) header() http.Header {
 	h := x.Answer.Header
 	isSecret := func(name string, values []string) bool {
@@ -395,7 +396,7 @@ func (x *exchange) header() http.Header {
 	return h
 }
 
-// sessionID returns the answer's Session-Id. Only a whole credential or token in it is redacted, because later calls send it.
+// sessionID returns the answer's Session-Id. Later calls send it, so only a whole credential or token in it is redacted.
 func (x *exchange) sessionID() string {
 	id := x.Answer.Header.Get("Session-Id")
 	if own := (redact.Set{x.secrets[0], x.secrets[len(x.secrets)-1]}); own.In(id) {
@@ -417,8 +418,8 @@ func (x *exchange) scrubAttempt(text, token string) string {
 // credential returns the secret that the token was fetched with.
 func (x *exchange) credential() string { return x.client.tokens.LastSecret().Reveal() }
 
-// scrubError returns err. If err contains a secret, it returns an error with the redacted text: net/http quotes malformed
-// answers.
+// scrubError returns err. If its text contains a secret, it returns an error with the redacted text instead. For instance,
+// net/http quotes malformed answers.
 func (x *exchange) scrubError(err error) error {
 	if text := err.Error(); x.scrub(text) != text {
 		return transport.WithoutCause(x.ctx, errors.New(redact.Shorten(x.scrub(text), maxMsg)))

@@ -86,7 +86,7 @@ type batchSearch struct {
 	set     settings
 }
 
-// batches validates the request once, and not in every batch.
+// batches validates the request and the options once, before any batch is sent.
 func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
 	if err := c.usable(ctx, OpHotelList); err != nil {
 		return nil, err

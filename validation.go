@@ -49,7 +49,8 @@ func (e *ValidationError) details() details {
 	return details{operation: cmp.Or(e.Operation, Operation(e.Func))}
 }
 
-// LogValue returns attributes for slog, like APIError.LogValue. Its operation may be Func.
+// LogValue returns attributes for slog, like APIError.LogValue. For an error without an Operation, the attribute operation
+// is Func.
 func (e *ValidationError) LogValue() slog.Value { return logValue(e) }
 
 // validation collects the faults of one call.
@@ -112,14 +113,14 @@ func (f *faults) country(path, code string) {
 	}
 }
 
-// pageSize checks a page size, because the service refuses a page size that is too large.
+// pageSize refuses a page size that is negative, or larger than the service allows.
 func (f *faults) pageSize(path string, size, limit int) {
 	if size < 0 || size > limit {
 		f.add(path, "is %d; it must lie between 1 and %d, or be 0 for the service's default", size, limit)
 	}
 }
 
-// secret refuses the marker that replaces a secret in JSON and logs.
+// secret refuses the text "[redacted]", which JSON and logs contain instead of a secret.
 func (f *faults) secret(path, value string) {
 	if value == redact.Marker {
 		f.add(path, "is the text %q, because JSON and logs redact secrets; set the secret again", redact.Marker)
@@ -214,7 +215,8 @@ func headerProblem(value string) string {
 	return ""
 }
 
-// isHeaderValue reports whether net/http sends s unchanged: it has no control characters, and no spaces at its ends.
+// isHeaderValue reports whether net/http sends s unchanged as a header: s has no control characters, and no spaces at its
+// ends.
 func isHeaderValue(s string) bool {
 	for _, r := range s {
 		if r < 0x20 || r == 0x7f {

@@ -42,7 +42,8 @@ type OrderVoucherResponse struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	// Status is never the reason of an error. With VoucherGenerated the service sends a Voucher.
+	// Status is the state of the voucher. OrderVoucher returns each status without an error. With VoucherGenerated the
+	// service sends a Voucher.
 	Status  types.VoucherStatus `json:"status"`
 	Voucher *types.Voucher      `json:"voucher"`
 	Meta    ResponseMeta        `json:"-"`

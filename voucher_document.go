@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// documentTimeout bounds a download without a deadline.
+	// documentTimeout limits a download if neither WithTimeout nor ctx limits it.
 	documentTimeout   = 5 * time.Minute
 	defaultMaxVoucher = 64 << 20
 )
@@ -109,8 +109,8 @@ func (f tempFile) Close() error {
 	return err
 }
 
-// spool writes the verified document of v to a temporary file in dir, and rewinds the file. Without a dir, the file is in
-// the directory of temporary files, and on Unix a killed process leaves no file.
+// spool writes the verified document of v to a temporary file in dir, and rewinds the file. If dir is "", the file is in
+// the system's directory of temporary files. On Unix that file has no name, so a killed process leaves no file behind.
 func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir string) (temp tempFile, err error) {
 	file, err := os.CreateTemp(dir, ".voucher-*")
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir 
 	return tempFile{file, size}, nil
 }
 
-// renameTo syncs a file and makes it the file at path.
+// renameTo syncs and closes the file, and renames it to path.
 func (f tempFile) renameTo(path string) error {
 	detail, err := "the verified document could not be written", errors.Join(f.Sync(), f.File.Close())
 	if err == nil {
@@ -171,10 +171,10 @@ func unsignedVoucher(v *types.Voucher) error {
 
 var errVoucherSize = errors.New("the document's size is outside the limits")
 
-// sizeSlack limits how many bytes more than its voucher states a document with the right digest may have.
+// sizeSlack is how many bytes a document may have beyond the size that its voucher states, if its digest is right.
 const sizeSlack = 64 << 10
 
-// copyDocument copies and verifies a document. It reads at most one byte more than is allowed.
+// copyDocument copies a document to w and verifies it. It reads at most one byte more than the size limit.
 func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
 	sum := sha256.New()
 	limit := set.MaxVoucherBytes
@@ -220,7 +220,7 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 	return copyDocument(ctx, w, resp.Body, v, set, links)
 }
 
-// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher get the voucher. They get it again because the link may
+// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher call OrderVoucher. They repeat it because the link may
 // expire during a download, or lead to an older version.
 const maxVoucherAttempts = 3
 
@@ -297,7 +297,7 @@ func (d *VoucherDocument) Read(p []byte) (int, error) {
 	return d.Content.Read(p)
 }
 
-// Seek sets the place of the next Read.
+// Seek sets the position in Content from which the next Read reads.
 func (d *VoucherDocument) Seek(offset int64, whence int) (int64, error) {
 	if d.Content == nil {
 		return 0, errNoContent
@@ -305,7 +305,7 @@ func (d *VoucherDocument) Seek(offset int64, whence int) (int64, error) {
 	return d.Content.Seek(offset, whence)
 }
 
-// Close closes Content if it is an io.Closer. The temporary file of OpenVoucher is then removed.
+// Close closes Content if it is an io.Closer. This removes the temporary file of OpenVoucher.
 func (d *VoucherDocument) Close() error {
 	if content, ok := d.Content.(io.Closer); ok {
 		return content.Close()

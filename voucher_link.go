@@ -22,8 +22,8 @@ import (
 
 const maxVoucherRedirects = 3
 
-// getDocument requests the document of v, and follows redirects. It also returns all links on the way, which no error may
-// quote.
+// getDocument requests the document of v, and follows redirects. links has the URLs of the document and of the redirects.
+// They are secret, so no error may contain them.
 func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.Response, links []string, err error) {
 	next := v.DownloadURL
 	links = []string{next}
@@ -48,7 +48,7 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.
 	}
 }
 
-// voucherLink parses a link, or a redirect of the link from, and checks its host.
+// voucherLink parses a link and checks its host. If from is not nil, link is a redirect of from.
 func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
 	what, parse := "its link", url.Parse
 	if from != nil {

@@ -14,8 +14,8 @@ type WakeHub struct {
 	watchers map[string][]chan struct{} // by reference
 }
 
-// Watch returns a channel for WithWakeup. The channel receives a value after a Wake of the reference, and keeps one until
-// it is received. Call Watch before Book, once for each wait, and call stop after the wait.
+// Watch returns a channel for WithWakeup. The channel receives a value after a Wake of the reference, and keeps one value
+// until you receive it. Call Watch before Book, once for each wait, and call stop after the wait.
 func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
 	watcher := make(chan struct{}, 1) // keeps a wake-up until the wait begins
 	h.mu.Lock()

@@ -208,8 +208,8 @@ func checkSignature(body []byte, header string, secrets []string, tolerance time
 	return at, signer, nil
 }
 
-// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It ignores other schemes. It refuses a second t, because only
-// one t is signed.
+// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It ignores other parts, such as v0=…. It refuses a second t,
+// because only one t is signed.
 func parseSignature(header string) (stamp string, candidates []macSum, err error) {
 	const noDigest = "a v1 is not a SHA-256 HMAC in hex"
 	malformed := func(detail string) (string, []macSum, error) {
@@ -264,7 +264,7 @@ type VerifyWebhookOptions struct {
 	Tolerance time.Duration
 }
 
-// reveal returns the secrets. Call it once per delivery, because each secret costs a hash.
+// reveal returns the texts of the secrets. Call it once per delivery, because each secret costs a hash.
 func (o VerifyWebhookOptions) reveal() []string {
 	secrets := make([]string, len(o.Secrets))
 	for i, s := range o.Secrets {

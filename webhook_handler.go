@@ -15,8 +15,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// settleTimeout bounds the calls of the store after the function has returned. The sender may have disconnected by then, so
-// that its ctx has ended.
+// settleTimeout limits the calls of the EventStore after the user's function has returned. The request's ctx may have
+// ended by then, because the sender has disconnected.
 const settleTimeout = 5 * time.Second
 
 // WebhookHandler is an http.Handler for webhooks. Create it with NewWebhookHandler. It is safe for concurrent use.
@@ -37,8 +37,8 @@ type WebhookOptions struct {
 	// Store is in memory by default, with the last 100,000 signed events, and the last 200,000 unsigned events.
 	Store     EventStore
 	Retention time.Duration // how long Store remembers an event, 7 days by default
-	// Lease limits how long an event is handled, 1 minute by default. Then the ctx of the function ends, and a duplicate of
-	// the event may be handled.
+	// Lease limits how long the function may handle an event, 1 minute by default. Then the ctx of the function ends, and
+	// a duplicate of the event may be handled.
 	Lease        time.Duration
 	MaxBodyBytes int64 // 1 MiB by default
 	// ReadTimeout limits the reading of the body, 10 seconds by default. It needs a ResponseWriter with a read deadline;

@@ -16,17 +16,18 @@ type ClaimState string
 const (
 	// ClaimGranted: the caller handles the event.
 	ClaimGranted ClaimState = "granted"
-	// ClaimBusy: another caller is handling it.
+	// ClaimBusy: another caller is handling the event.
 	ClaimBusy ClaimState = "busy"
-	// ClaimDone: it has been handled.
+	// ClaimDone: the event has been handled.
 	ClaimDone ClaimState = "done"
 )
 
-// EventStore remembers handled events, for all processes that receive them. Two events with a common key are duplicates. Keys
-// are compared byte by byte, and have at most 255 bytes of UTF-8. A call has at least one key, and no key twice. Claims and
-// done keys must stay if a server's clock is set back.
+// EventStore remembers handled events, for all processes that receive them. Two events with a common key are duplicates.
+// Keys are compared byte by byte, and have at most 255 bytes of UTF-8. Each call passes at least one key, and no key
+// twice. Claims and done keys must stay if a server's clock is set back.
 //
-// Methods must return when ctx ends, and be safe for concurrent use. Package hotelstaystest/storetest tests implementations.
+// Methods must return when ctx ends, and be safe for concurrent use. Package hotelstaystest/storetest tests
+// implementations.
 type EventStore interface {
 	// Claim claims all keys or none. It returns ClaimDone if any key is done, and otherwise ClaimBusy if any is claimed. A
 	// claim expires after lease.

@@ -347,7 +347,7 @@ func (r *run) outcome(b *booked) {
 	switch {
 	case b.err == nil && b.succeeded() && json.Unmarshal(b.Data, &made) == nil && made.HotelOrder != nil:
 		b.order = made.HotelOrder
-		b.entry.has(b.order)
+		b.entry.addOrder(b.order)
 		if more, err := b.order.NetRate.Cmp(b.entry.Price); err != nil || more > 0 {
 			b.entry.Price = b.order.NetRate // nothing more is booked if this price cannot be compared
 		}

@@ -104,7 +104,7 @@ func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 	orders, err := s.orders(ctx, e.reference())
 	for i := range orders {
 		if orders[i].CustomerReferenceNo == e.reference() {
-			e.has(&orders[i])
+			e.addOrder(&orders[i])
 		}
 	}
 	return err
@@ -151,7 +151,7 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 		for i := range orders {
 			o := &orders[i]
 			if e := ended[o.CustomerReferenceNo]; e != nil && !e.explains(o) {
-				e.has(o)
+				e.addOrder(o)
 				late = append(late, e)
 				delete(ended, o.CustomerReferenceNo) // end looks for all orders of the reference
 			} else if o.CustomerReferenceNo == "" && !slices.ContainsFunc(j.entries, func(e *JournalEntry) bool { return e.index(o) >= 0 }) {
@@ -252,7 +252,7 @@ func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (sta
 	orders, err := s.orders(ctx, e.reference())
 	for i := range orders {
 		if o := &orders[i]; o.PlatformReferenceNo == ref.PlatformReferenceNo {
-			e.has(o) // stores a new supplierReferenceNo
+			e.addOrder(o) // stores a new supplierReferenceNo
 			status = &o.Status
 		}
 	}

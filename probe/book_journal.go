@@ -47,30 +47,31 @@ type JournalEntry struct {
 	Orders []OrderRef `json:"orders,omitempty"`
 	// Refused is the answer to a refused Book.
 	Refused string `json:"refused,omitempty"`
-	// Reason says why the booking is not cancelled.
+	// Reason says why the booking could not be cancelled.
 	Reason string `json:"reason,omitempty"`
 
 	turnedUp   bool // Book was refused, but this run found an order
 	rolledBack bool // this run had to cancel an order twice
 }
 
-// OrderRef names an order.
+// OrderRef has the reference numbers of an order that the service returned.
 type OrderRef struct {
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	// Announced is the status that a successful Cancel returned.
+	// Announced is the order status in the answer to a successful Cancel, or nil.
 	Announced *types.OrderStatus `json:"announced,omitempty"`
-	// Reached is true once the order had the announced status or its voucher was cancelled.
+	// Reached is true once the service has shown the cancellation: by the announced status or by a cancelled voucher.
 	Reached bool `json:"reached,omitempty"`
 }
 
 func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceNo }
 
-// open reports whether an order may exist that is not cancelled.
+// open reports whether the service may have an order for this booking that is not cancelled.
 func (e *JournalEntry) open() bool { return e.State != EntryCancelled && e.State != EntryAbsent }
 
-// has stores an order in the entry, unless the order has no platformReferenceNo. An order may get its supplierReferenceNo later.
-func (e *JournalEntry) has(o *types.Order) {
+// addOrder adds an order to e.Orders. For a known order it stores the supplierReferenceNo, which may come late. It ignores
+// an order without a platformReferenceNo.
+func (e *JournalEntry) addOrder(o *types.Order) {
 	if o.PlatformReferenceNo == "" {
 		return
 	}
@@ -83,7 +84,7 @@ func (e *JournalEntry) has(o *types.Order) {
 	}
 }
 
-// explains reports whether the entry has this order, and the order has the status that Cancel announced, if any.
+// explains reports whether the entry has this order. If a Cancel announced a status, the order must also have that status.
 func (e *JournalEntry) explains(o *types.Order) bool {
 	i := e.index(o)
 	return i >= 0 && (e.Orders[i].Announced == nil || *e.Orders[i].Announced == o.Status)
@@ -94,7 +95,7 @@ func (e *JournalEntry) index(o *types.Order) int {
 	return slices.IndexFunc(e.Orders, func(ref OrderRef) bool { return ref.PlatformReferenceNo == o.PlatformReferenceNo })
 }
 
-// journal is a file of JSON lines, locked while it is open.
+// journal is an open, locked file with one line of JSON for each state of a booking.
 type journal struct {
 	file    *os.File
 	unlock  func()
@@ -103,7 +104,8 @@ type journal struct {
 	broken  error           // error of the first failed write: nothing may follow an incomplete line
 }
 
-// openJournal locks and reads a journal. It removes an incomplete last line: no request was sent after that line.
+// openJournal locks and reads a journal. It removes an incomplete last line, which a crash leaves behind. No request was
+// sent after that line.
 func openJournal(path string) (_ *journal, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the caller's
 	if err != nil {
@@ -140,7 +142,8 @@ func openJournal(path string) (_ *journal, err error) {
 	return j, cmp.Or(err, file.Chmod(0o600), file.Truncate(int64(whole)), syncDir(filepath.Dir(path)))
 }
 
-// syncDir makes a new file name durable. On systems that do not support this, a crash may remove a file that was just created.
+// syncDir syncs a directory, so that a file created in it survives a crash. It does nothing on systems that cannot sync
+// directories.
 func syncDir(path string) error {
 	dir, err := os.Open(path) //nolint:gosec // the folder of the journal
 	if err != nil {
@@ -153,7 +156,7 @@ func syncDir(path string) error {
 	return nil
 }
 
-// write writes the state of an entry, and returns when it is on disk.
+// write appends an entry to the file, and returns when the line is on disk.
 func (j *journal) write(e *JournalEntry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -174,7 +177,7 @@ func (j *journal) write(e *JournalEntry) error {
 	return nil
 }
 
-// unfinished returns the entries that may have an open order.
+// unfinished returns the entries of bookings that may still have an order to cancel.
 func (j *journal) unfinished() (list []*JournalEntry) {
 	for _, e := range j.entries {
 		if e.open() {

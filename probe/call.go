@@ -18,10 +18,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// obj is a JSON object.
 type obj = map[string]any
 
-// call is a request of a rule.
+// call is a request that a rule sends.
 type call struct {
 	op       operation
 	body     any // nil: an empty object
@@ -32,28 +31,28 @@ type call struct {
 	opts     []hotelstays.CallOption
 }
 
-// answer is the answer to a call, or the error instead of an answer.
+// answer has the service's answer to a call, or in err the reason why no answer came.
 type answer struct {
 	*Exchange
 	op  operation
 	err error // the reason, if there is no answer
-	// cause is the error of the client, even if an answer came. It says whether a Book may have been executed.
+	// cause is the error that the client returned, even if an answer came. It shows whether a Book may have been executed.
 	cause error
 	coded
 	tree any // Data
 }
 
-// coded is an envelope. Code is nil if the answer has no envelope.
+// coded is the JSON envelope of an answer. Code is nil if the answer has no envelope.
 type coded struct {
 	Code *int64          `json:"code"`
 	Msg  *string         `json:"msg"`
 	Data json.RawMessage `json:"data"`
 }
 
-// get calls an operation with the run's token.
+// get sends a request with the token of the run.
 func (r *run) get(op operation, body any) *answer { return r.do(call{op: op, body: body}) }
 
-// do makes a call. The client may send it several times; the last answer counts.
+// do sends a request. If the client retries it, do returns the last answer.
 func (r *run) do(c call) *answer {
 	client := r.client
 	if c.token != "" {
@@ -88,7 +87,7 @@ func (r *run) do(c call) *answer {
 	return &answer{op: c.op, err: err, cause: err}
 }
 
-// String describes an answer in a few words.
+// String returns the error, or a summary such as "HTTP 404 with code 100000404".
 func (a *answer) String() string {
 	switch {
 	case a.err != nil:
@@ -99,25 +98,24 @@ func (a *answer) String() string {
 	return fmt.Sprintf("HTTP %d with code %d", a.Status, *a.Code)
 }
 
-// came requires an answer that a rule can judge.
+// came skips the rule if there is no answer, or an answer with HTTP 429, 502, 503 or 504.
 func (a *answer) came() {
 	skip(a.err != nil, "%s: %v", a.op, a.err)
 	skip(slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 		http.StatusGatewayTimeout}, a.Status), "%s answered %s", a.op, a)
 }
 
-// allowed is like came, and also requires that the account may call the operation.
+// allowed is like came, and also skips the rule after HTTP 403: the account may not call the operation.
 func (a *answer) allowed() {
 	a.came()
 	skip(a.Status == http.StatusForbidden, "the account may not call %s: %s", a.op, a)
 }
 
-// refusal reports whether the answer is an enveloped refusal. An answer with a status from 500 on is a failure instead.
+// refusal reports whether the answer has a code other than 0, and an HTTP status below 500.
 func (a *answer) refusal() bool {
 	return a.err == nil && a.Code != nil && *a.Code != 0 && a.Status < http.StatusInternalServerError
 }
 
-// msg returns the msg of the envelope, or "".
 func (a *answer) msg() string {
 	if a.Msg == nil {
 		return ""
@@ -127,13 +125,13 @@ func (a *answer) msg() string {
 
 func (a *answer) succeeded() bool { return a.Status == http.StatusOK && a.Code != nil && *a.Code == 0 }
 
-// ok requires a success.
+// ok breaks the rule unless the answer is HTTP 200 with code 0.
 func (a *answer) ok() {
 	a.allowed()
 	breaks(!a.succeeded(), "%s: expected a success, got %s", a.op, a)
 }
 
-// refused requires a refusal with an HTTP status and a code. 0 allows any.
+// refused breaks the rule unless the answer is a refusal with this HTTP status and this code. 0 allows every value.
 func (a *answer) refused(status, code int) {
 	if a.came(); status == 0 || status == http.StatusNotFound {
 		a.allowed()
@@ -143,7 +141,7 @@ func (a *answer) refused(status, code int) {
 	breaks(code != 0 && *a.Code != int64(code), "%s: expected code %d, got %s", a.op, code, a)
 }
 
-// read decodes the data of a success.
+// read decodes the data of a successful answer. If the answer is no success or the data has another form, the rule breaks.
 func read[T any](a *answer) *T {
 	a.ok()
 	v := new(T)
@@ -152,7 +150,8 @@ func read[T any](a *answer) *T {
 	return v
 }
 
-// at returns the values at a path of data. A path through a list returns values of all its elements. null is not a value.
+// at returns the values at a path of data, such as "list.rooms.rates". If a name on the path is a list, at continues in
+// each of its elements. It leaves out null.
 func (a *answer) at(path string) []any {
 	if a.tree == nil {
 		a.tree = decoded(a.Data)
@@ -173,7 +172,7 @@ func (a *answer) at(path string) []any {
 	return found
 }
 
-// first returns the first value at one of the paths, or nil.
+// first tries the paths in turn, and returns the first value found, or nil.
 func (a *answer) first(paths ...string) any {
 	for _, path := range paths {
 		if found := a.at(path); len(found) > 0 {
@@ -183,16 +182,16 @@ func (a *answer) first(paths ...string) any {
 	return nil
 }
 
-// total returns the total of a page, or 0.
+// total returns the number of items that the page states for the whole listing, or 0.
 func (a *answer) total() int {
 	n, _ := strconv.Atoi(fmt.Sprint(a.first("total", "page.total")))
 	return n
 }
 
-// more reports whether a page says that another page follows.
+// more reports whether the answer says that another page follows.
 func (a *answer) more() bool { return a.first("hasMore", "page.hasMore") == true }
 
-// member returns the JSON of a member of data, or "absent".
+// member returns a member of data as JSON text, or "absent".
 func (a *answer) member(name string) string {
 	o, _ := decoded(a.Data).(obj)
 	if v, there := o[name]; there {
@@ -201,14 +200,14 @@ func (a *answer) member(name string) string {
 	return "absent"
 }
 
-// number returns the number in a header.
+// number returns the value of a header. If it is not a number, the rule breaks.
 func (a *answer) number(header string) int64 {
 	n, err := strconv.ParseInt(a.raw.header.Get(header), 10, 64)
 	breaks(err != nil, "%s of %s is %q instead of a number", header, a.op, a.raw.header.Get(header))
 	return n
 }
 
-// decoded decodes JSON and keeps every digit of its numbers. Invalid JSON is nil.
+// decoded decodes JSON and keeps every digit of its numbers. For invalid JSON it returns nil.
 func decoded(text []byte) (v any) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -227,7 +226,7 @@ type place struct {
 // idNames are the members that identify an element of a list.
 var idNames = []string{"id", "platformHotelId", "hotelId", "roomTypeId", "ratePkgId", "platformReferenceNo"}
 
-// located finds a value by its path.
+// located finds the value at a path such as data.list[3].rooms[0].
 func located(body []byte, path string) place {
 	p := place{at: path, v: decoded(body)}
 	for _, name := range strings.FieldsFunc(path, func(c rune) bool { return strings.ContainsRune(".[]", c) }) {
@@ -255,7 +254,7 @@ func located(body []byte, path string) place {
 	return p
 }
 
-// named returns a text with the place of the value.
+// named puts the position of the value before a text: "data.list[3] (id 4711): the text".
 func (p place) named(format string, args ...any) string {
 	at := p.at
 	if len(p.ids) > 0 {
@@ -264,7 +263,7 @@ func (p place) named(format string, args ...any) string {
 	return at + ": " + fmt.Sprintf(format, args...)
 }
 
-// strange marks a value at which a path cannot continue.
+// strange is the value of a place whose path does not exist in the answer. It says what is there instead.
 type strange string
 
 // shown describes the value in a few words, without personal data.
@@ -292,7 +291,8 @@ func (p place) shown() string {
 	return fmt.Sprint(p.v)
 }
 
-// paced limits calls to a share of each rate limit. Calls with a burst in their context do not wait.
+// paced makes calls wait, so that they use only a share of each rate limit. A call does not wait if its context has the
+// key burst.
 type paced struct{ hotelstays.RateLimiter }
 
 type burst struct{}

@@ -39,7 +39,7 @@ type Exchange struct {
 	Status int               `json:"status"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   string            `json:"body,omitempty"` // the first 4 KiB of the answer
-	// Element is the list element that breaks the rule, if Body is cut off.
+	// Element is the JSON of the list element that breaks the rule. It is set only if Body is cut off.
 	Element string `json:"element,omitempty"`
 	Took    int64  `json:"milliseconds"`
 	Error   string `json:"error,omitempty"`
@@ -47,15 +47,15 @@ type Exchange struct {
 	raw *rawAnswer
 }
 
-// rawAnswer is the answer without masks, for rules to judge. It is dropped after the rule was judged.
+// rawAnswer is the unmasked answer, which the rules judge. The report does not contain it.
 type rawAnswer struct {
 	header http.Header
 	body   []byte
 	gzip   bool // the body was compressed
 }
 
-// curl returns a command that repeats the request. The token is in the shell variable TOKEN, a secret of the
-// body in SECRET, and the user's reference in USER_REF. For Book and Cancel it returns "", because only a run
+// curl returns a command that repeats the request. The command reads the token from the shell variable TOKEN, the secrets
+// of the body from SECRET, and the user's reference from USER_REF. For Book and Cancel curl returns "", because only a run
 // with a journal may send them.
 func (e *Exchange) curl() string {
 	if op := types.OperationAt(e.URL); op == opBook || op == opCancel || e.Method != http.MethodPost {
@@ -83,10 +83,10 @@ func (e *Exchange) curl() string {
 	return b.String()
 }
 
-// quoted returns a text as a word of a shell.
+// quoted returns a text in quotes for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// recorded is the key of a call's tape in its context.
+// recorded is the context key of the tape of a call.
 type recorded struct{}
 
 // tape records the requests and answers of one call. It has a mutex because the client may still renew its token after the
@@ -97,14 +97,13 @@ type tape struct {
 	list []*Exchange
 }
 
-// taken returns the exchanges on the tape.
 func (t *tape) taken() []*Exchange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.list)
 }
 
-// recorder is a RoundTripper that records the exchanges of calls with a tape.
+// recorder is a RoundTripper that gives each exchange to the judge, and records it if the context has a tape.
 type recorder struct {
 	base   http.RoundTripper
 	masker *masker
@@ -160,7 +159,7 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// masker replaces secrets and personal data: values that were added to it, and values whose JSON name is in maskedNames.
+// masker hides secrets and personal data: the values given to add, and the values whose JSON name is in maskedNames.
 type masker struct {
 	mu     sync.Mutex
 	values []string // longest first, because one value may contain another
@@ -221,8 +220,8 @@ func (m *masker) header(h http.Header) map[string]string {
 var maskedNames = []string{"ticket", "token", "accesstoken", "refreshtoken", "appsecret", "clientsecret", "firstname", "lastname", "email",
 	"phone", "passportnumber", "dateofbirth", "holder", "guests", "downloadurl", "verifyurl", "base64", "signature"}
 
-// body masks a JSON text and cuts it to maxExcerpt bytes. Of a text that is not JSON it keeps only the length. In an answer
-// with credentials, it masks every member except code, msg and error.
+// body masks a JSON text and cuts it to maxExcerpt bytes. For a text that is not JSON, it returns only the length. In an
+// answer with credentials, it masks every member except code, msg and error.
 func (m *masker) body(body []byte, credentials bool) string {
 	switch {
 	case len(body) == 0:
@@ -236,7 +235,8 @@ func (m *masker) body(body []byte, credentials bool) string {
 	return cut(m.text(out.String()), maxExcerpt)
 }
 
-// copy copies a value to out, and stops when out has maxExcerpt bytes. The input is valid JSON, so no error can occur.
+// copy copies one JSON value to out with masked secrets, and stops when out has maxExcerpt bytes. The input is valid JSON,
+// so no error can occur.
 func (m *masker) copy(in *json.Decoder, out *strings.Builder, hide, credentials bool) {
 	token, _ := in.Token()
 	if begin, nested := token.(json.Delim); nested {

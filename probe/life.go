@@ -22,10 +22,10 @@ const (
 	longestLink = 2 * time.Hour    // maximum wait for the end of a link, because the order must be cancelled within a day
 )
 
-// longestPassport has the maximum number of characters. Its last four characters occur nowhere else in it.
+// longestPassport is a passport number of the maximum length. Its last four characters are unique in it.
 var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
 
-// booked is a Book and the state of its order.
+// booked is a booking of the run: the answer to Book, and what later steps found out about the order.
 type booked struct {
 	*answer // the answer to Book
 	offer   stayOffer
@@ -53,7 +53,7 @@ type booked struct {
 	done     bool // for a minute, order and voucher have shown the cancellation
 }
 
-// order makes the booking that most rules use. The service may refuse it. Then these rules are not tried.
+// order makes the first booking of the run, which most rules use. If the service refuses it, these rules are not tried.
 func (r *run) order() *booked {
 	return r.world.order.get(r, "a booking", func() *booked {
 		b := r.book(sending{})
@@ -86,7 +86,7 @@ func (r *run) spare() *booked {
 	})
 }
 
-// made requires that a Book has made an order.
+// made breaks the rule unless the Book succeeded and returned an order.
 func (r *run) made(b *booked) *booked {
 	r.suffers(b.err != nil || b.Status >= http.StatusBadGateway, "Book got %s, so only QueryOrders shows whether an order exists", b)
 	b.ok()
@@ -94,8 +94,8 @@ func (r *run) made(b *booked) *booked {
 	return b
 }
 
-// turnedDown sends a Book, and judges its answer with want. A refused Book must leave no order. An ordinary booking must have
-// succeeded before, because otherwise a refusal may have nothing to do with the change.
+// turnedDown sends a Book with a change, and judges the answer with want. A refused Book must leave no order. The normal
+// booking of the run must have succeeded before: otherwise the change may not be the reason for the refusal.
 func (r *run) turnedDown(how sending, want expect) (text string) {
 	r.order()
 	b := r.book(how)
@@ -113,14 +113,14 @@ func (r *run) turnedDown(how sending, want expect) (text string) {
 	return text
 }
 
-// again sends the Book of an order again, and requires the same order.
+// again sends the Book of the run a second time, and requires that the service returns the same order.
 func (r *run) again(_ *booked) {
 	b := r.book(sending{again: r.order()})
 	b.ok()
 	breaks(b.order == nil || b.order.PlatformReferenceNo != r.order().order.PlatformReferenceNo, "Book made another order")
 }
 
-// duplicate sends the content of the booking under another reference, and requires a refusal that names the booking.
+// duplicate sends the content of the booking under a new reference, and requires a refusal that names the first booking.
 func (r *run) duplicate(*booked) { r.duplicated(obj{}, namesBooking) }
 
 func (r *run) duplicated(change obj, want expect) {
@@ -128,7 +128,7 @@ func (r *run) duplicated(change obj, want expect) {
 	r.turnedDown(sending{again: r.order(), change: change}, want)
 }
 
-// namesBooking requires code 100001003, and the identity of the booking.
+// namesBooking requires code 100001003, and a msg that contains a reference of the first booking.
 func namesBooking(r *run, a *answer) string {
 	a.refused(0, types.CodeDuplicateBooking)
 	first := r.order()
@@ -137,12 +137,12 @@ func namesBooking(r *run, a *answer) string {
 	return ""
 }
 
-// current returns an order as QueryOrders returns it now, or nil.
+// current calls QueryOrders, and returns the order of a booking, or nil.
 func (r *run) current(b *booked) *types.Order {
 	return b.among(r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}}))
 }
 
-// among returns the order that an answer of QueryOrders contains, or nil.
+// among returns the order of this booking from an answer of QueryOrders, or nil.
 func (b *booked) among(a *answer) *types.Order {
 	orders := read[hotelstays.QueryOrdersResponse](a).Orders
 	for i := range orders {
@@ -154,14 +154,15 @@ func (b *booked) among(a *answer) *types.Order {
 	return nil
 }
 
-// known is like current, but ends the rule if QueryOrders does not return the order.
+// known is like current, but skips the rule if QueryOrders does not return the order.
 func (r *run) known(b *booked) *types.Order {
 	o := r.current(b)
 	skip(o == nil, "QueryOrders does not have the order")
 	return o
 }
 
-// poll calls there until it returns true, and keeps the evidence of the last call.
+// poll calls there until it returns true, with pauses, for at most the time most. Only the last call stays in the
+// evidence.
 func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Duration, found bool) {
 	began, before := time.Now(), len(r.log)
 	for first := true; ; first = false {
@@ -178,7 +179,8 @@ func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Dura
 	}
 }
 
-// means adds a status to a list of StatusMeanings. The rule is broken if the configured facts have the status in another list.
+// means adds a status to list, a field of StatusMeanings such as Confirmed. The rule breaks if the configured facts give
+// the status another meaning.
 func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 	s := &r.facts.StatusMeanings
 	known := s.StateOf(status)
@@ -191,12 +193,11 @@ func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 		"ServiceFacts.StatusMeanings says that status %d means %s, but it means %s", status, known, state)
 }
 
-// voucherOf requests the voucher of a booking.
 func (r *run) voucherOf(b *booked) hotelstays.OrderVoucherResponse {
 	return *read[hotelstays.OrderVoucherResponse](r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo}))
 }
 
-// voucher waits for the voucher, which exists only after the confirmation.
+// voucher waits until the order is confirmed and its voucher exists.
 func (r *run) voucher() *booked {
 	return r.world.voucher.get(r, "a confirmed order with a voucher", func() *booked {
 		b := r.order()
@@ -225,27 +226,27 @@ func (r *run) voucher() *booked {
 	})
 }
 
-// lastButOne makes the second last answer the last evidence of the rule.
+// lastButOne swaps the last two answers of the evidence, because the report shows the last answer as the proof.
 func (r *run) lastButOne() {
 	n := len(r.log)
 	r.log[n-1], r.log[n-2] = r.log[n-2], r.log[n-1]
 }
 
-// download reads the document behind a voucher's link, so that the judge compares it with its digest. The document is not kept
-// as evidence, because it contains names of guests, and the link is secret.
+// download downloads the document of a voucher, so that the judge compares the document with the voucher's digest. The
+// document is not kept as evidence, because it contains names of guests, and the link is secret.
 func (r *run) download(v types.Voucher) error {
 	r.masker.add(v.DownloadURL)
 	v.Content = nil // otherwise the client would use the content and not download
 	return r.client.DownloadVoucher(r.ctx, &v, io.Discard)
 }
 
-// cancelling returns the Cancel of an order.
+// cancelling returns the Cancel call for a booking.
 func (r *run) cancelling(b *booked) call {
 	return call{op: opCancel, session: b.offer.session, currency: r.cfg.Booking.MaxTotal.Currency, body: obj{
 		"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}}
 }
 
-// cancelled cancels the booking of the run after its confirmation, because a service may refuse to cancel it earlier.
+// cancelled waits until the first booking is confirmed, and cancels it. A service may refuse to cancel it earlier.
 func (r *run) cancelled() *booked {
 	return r.world.cancel.get(r, "a cancellation", func() *booked {
 		b := r.order()
@@ -264,7 +265,7 @@ func (r *run) cancelled() *booked {
 	})
 }
 
-// ended waits until an order is cancelled. This may take as long as a confirmation.
+// ended waits until the order and its voucher show the cancellation. This may take as long as a confirmation.
 func (r *run) ended() *booked {
 	return r.world.ended.get(r, "a cancelled order", func() *booked {
 		b, since, status := r.cancelled(), time.Now(), types.OrderStatus(-1)

@@ -31,7 +31,7 @@ var ErrNotTestEnvironment = fmt.Errorf("%w: the base URL does not look like a te
 // Config says what to probe, and what is allowed. If an optional field is not set, the rules that need it are
 // not tried.
 type Config struct {
-	// BaseURL is the base URL, as hotelstays.New takes it.
+	// BaseURL is the base URL of the service, such as https://api-test.example.
 	BaseURL    string
 	Credential hotelstays.TicketCredential
 	// OAuth, if set, lets rules fetch access tokens.
@@ -49,7 +49,7 @@ type Config struct {
 
 	// CountryCode is the country in which to look for a city with hotels. By default a few countries are tried.
 	CountryCode string
-	// DestinationID is the city to search. CountryCode is then not used.
+	// DestinationID is the id of the city to search. If it is set, CountryCode is not used.
 	DestinationID string
 	// CheckIn is the check-in date of the searched stays. The default is 60 days from now.
 	CheckIn types.Date
@@ -65,7 +65,8 @@ type Config struct {
 	Facts *hotelstays.ServiceFacts
 	// Progress, if set, is called after each rule.
 	Progress func(Result)
-	// Waiting, if set, is called before each long wait: what names the rule or work that waits, until is the latest end.
+	// Waiting, if set, is called before each long wait. what names the rule or the step that waits. until is the time at
+	// which the wait ends at the latest.
 	Waiting func(what string, until time.Time)
 }
 
@@ -75,14 +76,14 @@ type Report struct {
 	Began   time.Time `json:"began"`
 	// Ended is the time after the last rule and the last cancellation.
 	Ended time.Time `json:"ended"`
-	// Notes are about the whole run, such as a wrong clock.
+	// Notes are remarks about the whole run, for example that this machine's clock is wrong.
 	Notes   []string `json:"notes,omitempty"`
 	Results []Result `json:"results"`
 	// Facts are Config.Facts plus the facts that the run found, for hotelstays.WithServiceFacts.
 	Facts hotelstays.ServiceFacts `json:"facts"`
 }
 
-// Count returns the number of results with a state.
+// Count returns the number of results that have the given state.
 func (r *Report) Count(state State) (n int) {
 	for _, result := range r.Results {
 		if result.State == state {
@@ -115,7 +116,7 @@ type session struct {
 	notes  []string
 	behind time.Duration // how far this machine's clock is behind the service's clock
 	http   *http.Client
-	// renewed returns the session of a new search. Cancel uses it if the session of the booking has ended.
+	// renewed makes a new search and returns its session, for a Cancel after the session of the booking has ended.
 	renewed func() string
 	*allowance
 }
@@ -173,7 +174,7 @@ func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (lef
 	return nil
 }
 
-// add adds a result. It does not report progress for rules that are untried because the run ended.
+// add adds a result to the report. It does not call Progress for the rules that were not tried because ctx ended.
 func (s *session) add(ctx context.Context, report *Report, result Result) {
 	report.Results = append(report.Results, result)
 	if s.cfg.Progress != nil && (ctx.Err() == nil || result.State != NotTried) {
@@ -225,7 +226,7 @@ func Test[T testingT[T]](t T, cfg Config) {
 	t.Log(strings.Join(append(report.Notes, report.FactsGo()), "\n"))
 }
 
-// start checks cfg and the service.
+// start checks cfg and calls greet. It returns the state of the run, and the rules that cfg selects.
 func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" {
@@ -271,8 +272,8 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	return s, rules, s.greet(ctx)
 }
 
-// greet fetches a ticket, and compares the clocks. If the service is down, is another service or refuses
-// the credential, the run ends here with one error.
+// greet fetches a ticket, and compares the clocks of this machine and the service. It returns an error if the service
+// gives no ticket, because then no rule can be tried.
 func (s *session) greet(ctx context.Context) error {
 	resp, err := s.client.Ticket(ctx, &hotelstays.TicketRequest{
 		AppKey: s.cfg.Credential.AppKey, AppSecret: s.cfg.Credential.AppSecret, TTL: s.cfg.Credential.TTL,
@@ -303,7 +304,7 @@ func looksLikeTest(host string) bool {
 	})
 }
 
-// unknown matches a fact without a value in Go syntax.
+// unknown matches a list without a value in Go syntax, such as "Pending:[]types.OrderStatus(nil), ".
 var unknown = regexp.MustCompile(`\w+:\[\][\w.]+\(nil\)(, )?`)
 
 // FactsGo returns the facts as a Go expression, for hotelstays.WithServiceFacts.

@@ -14,22 +14,24 @@ import (
 	"github.com/hotelstays/hotelstays-go/judge"
 )
 
-// Rule is one promise of the document, or one point that it leaves open.
+// Rule checks one promise of the API's document, or answers one question that the document leaves open.
 type Rule struct {
 	// Name is unique, and begins with its group, such as "ticket/ttl".
 	Name string `json:"rule"`
-	// Section is the section of the API's document.
+	// Section is the heading of the section in the API's document.
 	Section string `json:"section"`
 	// Promise is a sentence that must hold, or a question that the rule answers.
 	Promise string `json:"promise"`
-	// Needs is what the Config must allow, by its name in the program: -book is Config.Booking, -burst is Burst, -callback
-	// is Booking.Callback, HOTELSTAYS_CLIENT_ID is OAuth, -patience is Patience. If it is "", the rule only reads.
+	// Needs names the option of the program without which the rule is not tried: -book (Config.Booking), -burst (Burst),
+	// -callback (Booking.Callback), HOTELSTAYS_CLIENT_ID (OAuth) or -patience (Patience). If it is "", the rule only
+	// reads. In a Result it may also say that the run got no answer to judge.
 	Needs string `json:"needs,omitempty"`
 
 	try func(*run)
 }
 
-// sections maps a rule or a group to its section of the API's document. Package judge knows the sections of its own rules.
+// sections maps the name of a rule, or of a group of rules, to a section of the API's document. Package judge knows the
+// sections of its own rules.
 var sections = map[string]string{
 	"ticket": "Ticket", "auth": "Authentication", "oauth": "Authentication", "headers": headersAre, "session": headersAre, "limits": "Limits",
 	"destinations": "Destinations", "metadata": "HotelsMetadata", "list": "HotelList", "rates": "HotelRates", "check": "CheckAvail",
@@ -58,7 +60,7 @@ func newRule(name, promise, needs string, try func(*run)) Rule {
 	return rule
 }
 
-// line is a rule in one of the tables.
+// line is a row in a table of rules.
 type line struct {
 	name, promise string
 	try           func(*run)
@@ -71,7 +73,7 @@ func rules(needs string, lines []line) (all []Rule) {
 	return all
 }
 
-// given maps Rule.Needs to the check whether a Config allows it.
+// given maps each value of Rule.Needs to a check whether a Config has that option.
 var given = map[string]func(*Config) bool{
 	"":                     func(*Config) bool { return true },
 	"-burst":               func(c *Config) bool { return c.Burst },
@@ -96,7 +98,7 @@ func (r Rule) provokedByReads() bool {
 	return provoked[group].by != nil && r.Needs == ""
 }
 
-// judged returns the rules of package judge whose names are not in own.
+// judged returns the rules of package judge, except for rules whose name a rule in own already has.
 func judged(own []Rule) (all []Rule) {
 	for _, r := range judge.Rules() {
 		if !slices.ContainsFunc(own, func(o Rule) bool { return o.Name == r.Name }) {
@@ -135,10 +137,10 @@ var provoked = map[string]struct {
 	"webhook":      {"-callback", func(r *run) { r.events() }},
 }
 
-// blamed are the rules that break if the step before them breaks, because no other rule checks this step.
+// blamed are rules that become Broken, not NotTried, if the step before them breaks: no other rule checks that step.
 var blamed = []string{"book/passport-largest", "voucher/form", "cancel/status", "voucher/cancelled", "webhook/delivered"}
 
-// last reports whether a rule is tried after the cancellations.
+// last reports whether a rule is one of the settlingRules, which are tried after the bookings are cancelled.
 func (r Rule) last() bool {
 	return slices.ContainsFunc(settlingRules, func(other Rule) bool { return other.Name == r.Name })
 }
@@ -170,7 +172,7 @@ type Result struct {
 	// Reason says for a broken rule what was expected and what came instead, for a weak rule what troubles clients, and for an
 	// untried rule why it was not tried.
 	Reason string `json:"reason,omitempty"`
-	// Found is what the service does where the document leaves that open.
+	// Found is how the service behaves on a point that the document leaves open.
 	Found string `json:"found,omitempty"`
 	// Curl is a command that repeats the request whose answer broke the rule. It is empty for Book and Cancel.
 	Curl     string     `json:"curl,omitempty"`
@@ -202,7 +204,7 @@ func skip(unknown bool, format string, args ...any) {
 	}
 }
 
-// attempt runs a part of a rule until it ends.
+// attempt calls a part of a rule, and returns the error with which breaks or skip ended it.
 func attempt(part func()) (err error) {
 	defer func() {
 		switch end := recover().(type) {
@@ -227,17 +229,16 @@ type run struct {
 	weak  string
 }
 
-// find stores what the service does where the document leaves it open.
+// find sets the finding of the rule: how the service behaves on a point that the document leaves open.
 func (r *run) find(format string, args ...any) { r.found = fmt.Sprintf(format, args...) }
 
-// suffers makes the result Weak if bad is true. Only the first reason is kept.
+// suffers gives the rule the state Weak if bad is true. Only the first reason is kept.
 func (r *run) suffers(bad bool, format string, args ...any) {
 	if bad && r.weak == "" {
 		r.weak = fmt.Sprintf(format, args...)
 	}
 }
 
-// try tries one rule.
 func (s *session) try(ctx context.Context, rule Rule) Result {
 	res := Result{Rule: rule, State: NotTried}
 	res.try = nil

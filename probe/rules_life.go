@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// moment is a rule that reads a booking after one of its steps.
+// moment is a rule about a booking in a certain stage, such as confirmed or cancelled. after brings the booking there.
 type moment struct {
 	name, promise string
 	after         func(*run) *booked
@@ -28,7 +28,7 @@ func life(lines []moment) (all []Rule) {
 	return all
 }
 
-// bookRules are about orders that are not cancelled.
+// bookRules are rules about orders that are not cancelled yet.
 var bookRules = life([]moment{
 	{"book/status", "a new order has status 0 or 1", (*run).order, func(r *run, b *booked) { r.find("it has status %d", b.order.Status) }},
 	{"voucher/before", "before the order is confirmed, OrderVoucher succeeds without a voucher", (*run).order, func(r *run, b *booked) {
@@ -73,14 +73,14 @@ var bookRules = life([]moment{
 	}},
 })
 
-// compared makes the rule weak if the order differs from its offer.
+// compared compares the order with its offer. A difference makes the rule weak.
 func (r *run) compared(b *booked) {
 	diff := hotelstays.CompareOrder(&b.offer.RoomRatePkg, b.order)
 	r.suffers(len(diff.Changes) > 0, "the order differs from the offer: %s", diff)
 	r.find("%s", diff)
 }
 
-// bookRequests are changed Books and changed Cancels. Each changed Book must be refused and leave no order.
+// bookRequests are rules that send Book or Cancel with a change. A refused Book must leave no order.
 var bookRequests = asks("-book", []request{
 	{"book/token", "Book without a token gets HTTP 401", opBook, refuses(401, 0), changes("Authorization", nil)},
 	{"book/session", "Book without a known session is refused", opBook, refusal, changes("Session-Id", nil, noSession)},
@@ -107,7 +107,7 @@ var bookRequests = asks("-book", []request{
 	{"cancel/unknown-session", "what Cancel with an unknown session gets", ofSpare, gets, changes("Session-Id", noSession)},
 }...)
 
-// confirmedRules are about an order that is confirmed.
+// confirmedRules are rules about a confirmed order.
 var confirmedRules = life([]moment{
 	{"order/confirmed", "which status means confirmed", (*run).voucher, func(r *run, b *booked) {
 		for _, status := range b.passed {
@@ -167,7 +167,7 @@ var confirmedRules = life([]moment{
 	}},
 })
 
-// cancelRules are about a cancelled order, and about a new booking of the same stay.
+// cancelRules are rules about a cancelled order, and about a new booking with the same content.
 var cancelRules = slices.Concat(life([]moment{
 	{"cancel/fee", "how the cancellation fee compares with the fee that the offer announced", (*run).cancelled, func(r *run, b *booked) {
 		is := b.cancel.ServiceFee
@@ -224,7 +224,7 @@ var cancelRules = slices.Concat(life([]moment{
 		return r.withScopes(scopes...)
 	})}))
 
-// filter is a member of QueryOrders. QueryOrders must find the orders that match it, and no other orders.
+// filter is a rule about one filter of QueryOrders, which must return the orders that match it, and no other orders.
 type filter struct {
 	name, member string
 	after        func(*run) *booked
@@ -256,7 +256,7 @@ func day(date types.Date) time.Time {
 	return t
 }
 
-// windows returns a window in every form that the document allows.
+// windows returns a time window in every form that the document allows, such as dates or Unix seconds.
 func windows(start, end time.Time) (all []any) {
 	bounds := func(at time.Time) []any {
 		return []any{at.Format(time.DateOnly), at.Format(time.RFC3339), at.Format(time.DateTime), fmt.Sprint(at.Unix()),
@@ -271,10 +271,11 @@ func windows(start, end time.Time) (all []any) {
 // longAgo is a time before every order.
 var longAgo = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// unfit are windows without orders, in every form.
-var unfit = windows(longAgo, longAgo)
+// emptyWindows contain no order. There is one for each form of a window.
+var emptyWindows = windows(longAgo, longAgo)
 
-// inAndOut returns filter values that match an order, and filter values that do not match it, in every form.
+// inAndOut returns filter values that match an order, and filter values that do not match it, in every form. is is the
+// order's own reference, status or time.
 func inAndOut(is any) (in []any, out [][]any) {
 	switch is := is.(type) {
 	case string:
@@ -284,7 +285,7 @@ func inAndOut(is any) (in []any, out [][]any) {
 		return []any{[]any{is}, []any{fmt.Sprint(is)}}, [][]any{{[]any{other}}, {[]any{fmt.Sprint(other)}}}
 	case time.Time:
 		for i, around := range windows(is.Add(-36*time.Hour), is.Add(36*time.Hour)) {
-			if out = append(out, []any{unfit[i]}); is.IsZero() {
+			if out = append(out, []any{emptyWindows[i]}); is.IsZero() {
 				around = nil
 			} else {
 				out[i] = append(out[i], obj{"end": around.(obj)["start"]}, obj{"start": around.(obj)["end"]})
@@ -298,7 +299,7 @@ func inAndOut(is any) (in []any, out [][]any) {
 func (f filter) try(r *run) {
 	b := f.after(r)
 	in, out := inAndOut(f.is(r, b))
-	// finds reports whether an answer contains the order.
+	// finds calls QueryOrders. there is true if it returns the order, and taken is true if it accepts the request.
 	finds := func(body obj) (there, taken bool) {
 		a := r.get(opQueryOrders, body)
 		if a.allowed(); !a.succeeded() {

@@ -103,7 +103,7 @@ var readRequests = asks("", []request{
 	{"voucher/unknown", "a reference without an order gets HTTP 404 and code 100000404", opOrderVoucher, refuses(404, types.CodeNotFound),
 		[]obj{{}, {"customerReferenceNo": nil, "platformReferenceNo": unknownReference}}},
 	{"voucher/reference", "at least one reference is required", opOrderVoucher, refusal, changes("customerReferenceNo", nil)},
-	{"orders/windows", "which forms of window bounds are accepted", opQueryOrders, taken, changes("bookingTimeWindow", unfit...)},
+	{"orders/windows", "which forms of window bounds are accepted", opQueryOrders, taken, changes("bookingTimeWindow", emptyWindows...)},
 	{"orders/status-list", "which forms of statusList are accepted", opQueryOrders, taken,
 		changes("statusList", []any{1}, []any{"1"}, []any{"CONFIRMED"})},
 	{"orders/unfiltered", "what a request without a filter gets; how orders are paged and sorted", opQueryOrders,
@@ -132,7 +132,7 @@ var prices = texts("list.rooms.rates.totalRate.netRate")
 // nowhere is an id that belongs to no destination.
 const nowhere = "00000000-0000-4000-8000-000000000000"
 
-// foreign are ids that belong to no hotel.
+// foreign returns n ids that belong to no hotel.
 func foreign(n int) (ids []string) {
 	for i := range n {
 		ids = append(ids, fmt.Sprintf("probe-none-%d", i))
@@ -140,7 +140,7 @@ func foreign(n int) (ids []string) {
 	return ids
 }
 
-// otherSession returns the session of a new search.
+// otherSession makes a new search and returns its session. If the service reuses the session, the rule is skipped.
 func otherSession(r *run) any {
 	own, other := r.offer().session, *r
 	other.anew()
@@ -181,7 +181,7 @@ var stays = func() (all []obj) {
 	return all
 }()
 
-// lists returns a finding with the JSON of a member.
+// lists returns an expect whose finding is the JSON of a member of data.
 func lists(member string) expect {
 	return shows(func(a *answer) string { return member + ": " + a.member(member) })
 }
@@ -212,7 +212,7 @@ func decimals(a *answer) string {
 	return fmt.Sprintf("%d decimals", most)
 }
 
-// roomFees compares the fees of offers of two rooms with the price of one room and of both.
+// roomFees counts the cancellation fees that equal the price of one room, and the fees that equal the price of both rooms.
 func roomFees(_ *run, a *answer) string {
 	one, all := 0, 0
 	for _, rate := range ratesIn(read[hotelstays.HotelRatesResponse](a).Rooms) {
@@ -239,7 +239,7 @@ func unfiltered(a *answer) string {
 		slices.IsSorted(times))
 }
 
-// walk is a rule that reads all pages. The judge checks the order, hasMore and total.
+// walk is a rule that reads all pages of a listing. The judge checks the order, hasMore and total.
 type walk struct {
 	name, promise string
 	op            operation
@@ -247,7 +247,7 @@ type walk struct {
 	by            string
 }
 
-// longest is the maximum number of pages of a walk.
+// longest is the maximum number of pages that a walk reads.
 const longest = 12
 
 var walks = func() (all []Rule) {
@@ -278,7 +278,8 @@ func (w walk) try(r *run) {
 	skip(len(one) <= w.size, "there is only one page")
 }
 
-// pages returns the hotels of all pages of a size. whole is true if all pages but the last were full.
+// pages reads a listing page by page, and returns the ids of its hotels. whole is true if the listing ended, and only the
+// last page was not full.
 func (w walk) pages(r *run, size int) (all []string, whole bool) {
 	before, session, full := map[string]int{}, any(nil), true
 	for num := 1; num <= longest; num++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ids returns the ids of elements, sorted, because the document promises no order.
+// ids returns id(v) for each element of a list, sorted, because the document promises no order.
 func ids[T any](list []T, id func(T) string) (all []string) {
 	for _, v := range list {
 		all = append(all, id(v))
@@ -34,21 +34,22 @@ func byPrice(a, b types.RoomRatePkg) int {
 	return order
 }
 
-// listed searches the city.
+// listed searches the city and returns the hotels.
 func (r *run) listed(more obj) []types.Hotel {
 	return read[hotelstays.HotelListResponse](r.list(more)).List
 }
 
-// byID searches hotels by ids.
+// byID searches the hotels with these ids.
 func (r *run) byID(ids ...string) *answer { return r.get(opHotelList, r.stay(obj{"hotelIds": ids})) }
 
-// hits returns the hotels of a search for ids.
+// hits returns the hotels that a search for these ids finds.
 func (r *run) hits(known ...string) []types.Hotel {
 	return read[hotelstays.HotelListResponse](r.byID(known...)).List
 }
 
-// cheapest requires that a search with a cap returns the cheapest offers of a search without a cap. The search without a
-// cap is made before and after, and must not change. cheapest reports whether a hotel has more offers than the cap.
+// cheapest requires that a search with capped as maxRatesPerHotel returns the cheapest offers of a search without this
+// limit. It repeats the search without the limit, and ignores hotels whose offers changed meanwhile. compared is true if a
+// hotel had more offers than the limit.
 func (r *run) cheapest(capped int) (compared bool) {
 	amounts := func(most int) map[string][]string {
 		all := map[string][]string{}
@@ -205,7 +206,7 @@ var searchRules = rules("", []line{
 	}},
 })
 
-// checked returns the answer to CheckAvail for an offer that is still available.
+// checked calls CheckAvail for the offer of the run. If the offer is no longer available, the rule is skipped.
 func (r *run) checked() *answer {
 	a := r.do(r.lawful(opCheckAvail))
 	a.ok()
@@ -227,7 +228,7 @@ var emptyOrders = newRule("orders/empty", "QueryOrders for an unknown reference 
 		known != nil && known.NullOrders, list)
 })
 
-// ages are the ages of a session at which it is tried again.
+// ages are the ages of a session at which the rule session/life uses the session again.
 var ages = []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute, 45 * time.Minute,
 	time.Hour, 90 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}
 

@@ -25,7 +25,7 @@ const (
 	noSession        = "probe-no-session"
 )
 
-// unknownOrder is the body of a request for an order that does not exist.
+// unknownOrder returns the body of a QueryOrders for an order that does not exist.
 func unknownOrder() obj { return obj{"customerReferenceNos": []string{unknownReference}} }
 
 // noSuchOrder is the body of a Cancel of an order that does not exist.
@@ -65,7 +65,7 @@ func (r *run) token(a *answer) string {
 	return flat + below
 }
 
-// withScopes returns a token with scopes, or skips the rule.
+// withScopes fetches a token with scopes. If the service gives no token, the rule is skipped.
 func (r *run) withScopes(scopes ...types.Scope) string {
 	scope := strings.Trim(fmt.Sprint(scopes), "[]")
 	a := r.changed(opOAuthToken, obj{"scope": scope})
@@ -74,7 +74,7 @@ func (r *run) withScopes(scopes ...types.Scope) string {
 	return token
 }
 
-// opened returns the operations that accept a token.
+// opened returns the operations of readOps that the token may call.
 func (r *run) opened(token string) (ops []operation) {
 	for _, op := range readOps {
 		a := r.changed(op, obj{"token": token})
@@ -85,7 +85,7 @@ func (r *run) opened(token string) (ops []operation) {
 	return ops
 }
 
-// noToken requires a refusal without a token.
+// noToken requires that the service refuses the request and gives no token.
 func noToken(r *run, a *answer) string {
 	token := r.token(a)
 	breaks(token != "" || a.Status >= http.StatusInternalServerError, "expected a refusal, got HTTP %d, a token: %t", a.Status, token != "")
@@ -206,7 +206,7 @@ func (r *run) limited(n int, pause time.Duration) (refused []*answer) {
 	return refused
 }
 
-// wait waits. If ctx ends, it ends the rule.
+// wait pauses the rule. If ctx ends, the rule is skipped.
 func (r *run) wait(d time.Duration) {
 	if d >= 10*time.Second {
 		r.waits(r.name, d)
@@ -215,7 +215,7 @@ func (r *run) wait(d time.Duration) {
 	skip(err != nil, "%v", err)
 }
 
-// remaining returns X-RateLimit-Remaining of a lawful call that does not wait for the limiter.
+// remaining sends a valid request without waiting for the limiter, and returns X-RateLimit-Remaining of the answer.
 func (r *run) remaining(op operation) int64 {
 	a := r.unpaced(r.lawful(op))[0]
 	a.came()

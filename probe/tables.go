@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// request is a rule that sends a valid request once with each change.
+// request is a rule that takes a valid request, makes each of the changes in turn, and sends it.
 type request struct {
 	name, promise string
 	op            operation
@@ -32,7 +32,7 @@ const (
 	ofEnded operation = "QueryOrders of the cancelled booking"
 )
 
-// asks returns a rule for each line of the table.
+// asks returns one rule for each request.
 func asks(needs string, lines ...request) (all []Rule) {
 	for _, q := range lines {
 		all = append(all, newRule(q.name, q.promise, needs, q.try))
@@ -40,7 +40,8 @@ func asks(needs string, lines ...request) (all []Rule) {
 	return all
 }
 
-// try sends the request with each change, and stops when an answer breaks the rule. It skips a change that cannot be tried.
+// try sends the request with each change. An answer that breaks the rule ends it. If a change cannot be tried, the other
+// changes are tried, and the rule is skipped.
 func (q request) try(r *run) {
 	var texts []string
 	var missing error
@@ -78,7 +79,7 @@ func (q request) send(r *run, change obj) string {
 	return q.want(r, r.changed(op, change))
 }
 
-// named describes a change in a few words.
+// named describes a change in a few words, such as "no holder.firstName".
 func named(change obj) string {
 	if name, given := change[""].(string); given {
 		return name
@@ -100,7 +101,7 @@ func named(change obj) string {
 // accepted requires a success. The judge checks the form of the answer.
 func accepted(_ *run, a *answer) string { a.ok(); return "" }
 
-// gets accepts any answer.
+// gets accepts any answer. The finding is the status and the code.
 func gets(_ *run, a *answer) string { a.came(); return a.String() }
 
 // taken accepts any answer. The finding says whether the service accepted the value.
@@ -111,7 +112,7 @@ func taken(_ *run, a *answer) string {
 	return a.String()
 }
 
-// shows returns what(answer) as the finding of a success.
+// shows accepts any answer. After a success the finding is what(answer), otherwise the status and the code.
 func shows(what func(*answer) string) expect {
 	return func(_ *run, a *answer) string {
 		if a.allowed(); a.succeeded() {
@@ -121,7 +122,7 @@ func shows(what func(*answer) string) expect {
 	}
 }
 
-// has returns the names of the members of the objects at a path.
+// has returns an expect whose finding is the names of the members of the objects at a path.
 func has(path string) expect {
 	return shows(func(a *answer) string {
 		all := obj{}
@@ -136,7 +137,7 @@ func has(path string) expect {
 // members lists the names of an object's members.
 func members(o obj) string { return strings.Join(slices.Sorted(maps.Keys(o)), " ") }
 
-// forms returns the formats of the values at paths, with a 9 for each digit.
+// forms returns an expect whose finding is the formats of the values at paths, with a 9 for each digit: "9999-99-99".
 func forms(paths ...string) expect {
 	return shows(func(a *answer) string {
 		var all []string
@@ -156,7 +157,8 @@ func forms(paths ...string) expect {
 	})
 }
 
-// sent accepts any answer to a call without a header. The rule is skipped if the calls of the run never have the header.
+// sent returns an expect for calls without a certain header, which accepts any answer. If the calls of this run never have
+// the header, the rule is skipped.
 func sent(name string) expect {
 	return func(r *run, a *answer) string {
 		lawful := r.do(r.lawful(a.op))
@@ -165,8 +167,8 @@ func sent(name string) expect {
 	}
 }
 
-// refuses requires a refusal with a status and a code. 0 allows any status or code, which
-// the finding names.
+// refuses returns an expect that requires a refusal with this status and this code. 0 allows every value. If code is 0,
+// the finding is the status and the code.
 func refuses(status, code int) expect {
 	return func(_ *run, a *answer) string {
 		if a.refused(status, code); code != 0 {
@@ -181,7 +183,7 @@ var (
 	badParam = refuses(0, types.CodeParam)
 )
 
-// naming requires a refusal whose msg names the wrong parameter.
+// naming returns an expect that requires a refusal whose msg contains the name of the wrong parameter.
 func naming(parameter string) expect {
 	return func(_ *run, a *answer) string {
 		a.refused(0, types.CodeParam)
@@ -190,14 +192,14 @@ func naming(parameter string) expect {
 	}
 }
 
-// noOffer requires that CheckAvail has no offer: a refusal, or a success that says so.
+// noOffer requires that CheckAvail refuses the request, or answers that no offer is available.
 func noOffer(_ *run, a *answer) string {
 	a.allowed()
 	breaks(a.succeeded() && read[hotelstays.CheckAvailResponse](a).Available(), "the offer is available")
 	return a.String()
 }
 
-// noOrder requires that Cancel finds no order.
+// noOrder requires that Cancel refuses the request with HTTP 404 or 400.
 func noOrder(_ *run, a *answer) string {
 	a.refused(0, 0)
 	breaks(a.Status != http.StatusNotFound && a.Status != http.StatusBadRequest, "expected HTTP 404 or 400, got %s", a)
@@ -211,7 +213,8 @@ func doubted(r *run, a *answer) string {
 	return a.String()
 }
 
-// fills makes the rule weak if a page is not full although another page follows. The document does not forbid this.
+// fills returns an expect that makes the rule weak if a page is not full although another page follows. The document does
+// not forbid this.
 func fills(size int) expect {
 	return func(r *run, a *answer) string {
 		a.ok()
@@ -221,18 +224,18 @@ func fills(size int) expect {
 	}
 }
 
-// changed makes a valid call with a change.
+// changed sends a valid request of op with a change.
 func (r *run) changed(op operation, change obj) *answer {
 	c := r.lawful(op)
 	r.apply(&c, change)
 	return r.do(c)
 }
 
-// apply changes a call. Each name in change is a member of the request:
-//   - a name that begins with an upper-case letter is a header instead;
+// apply changes a call. Most names in change are members of the body. Some names are special:
+//   - a name that begins with an upper-case letter is a header, and "token" is the token of the call;
 //   - a name with a dot is a member of an object, or of each element of a list;
-//   - "" is no member: its value describes the change;
-//   - "op" is no member: its value is the operation.
+//   - "" has a value that describes the change, and changes nothing;
+//   - "op" has the operation as its value; the caller of apply has set it already.
 //
 // The value nil removes the member. If the value is a function, its result is the value.
 func (r *run) apply(c *call, change obj) {
@@ -266,7 +269,8 @@ func (r *run) apply(c *call, change obj) {
 	c.body = body
 }
 
-// set changes a member of an object, or of the elements of a list. nil removes it. A func gets the object and returns the value.
+// set changes a member of an object, or of each object in a list. The value nil removes the member. If the value is a
+// function, set calls it with the object and stores the result.
 func set(at any, path string, value any) {
 	name, below, deeper := strings.Cut(path, ".")
 	list, _ := at.([]any)
@@ -294,7 +298,7 @@ func changes(name string, values ...any) (all []obj) {
 	return all
 }
 
-// everyOp returns the change once for each operation that only reads, and for Cancel.
+// everyOp returns the change once for each operation in readOps, and once for Cancel.
 func everyOp(name string, value any) (all []obj) {
 	for _, op := range append(readOps, opCancel) {
 		all = append(all, obj{"op": op, name: value})
@@ -338,7 +342,8 @@ func (t twins) try(r *run) {
 	}
 }
 
-// texts returns the values at a path, sorted, because the document promises no order of lists.
+// texts returns a function that returns the values at a path as sorted JSON texts. The document promises no order of
+// lists.
 func texts(path string) func(*answer) []string {
 	return func(a *answer) []string { return ids(a.at(path), encoded) }
 }

@@ -25,8 +25,8 @@ const (
 	signHeader   = "X-Platform-Signature"
 )
 
-// events returns the deliveries about the cancelled booking of the run. It waits for an event order_cancelled. An event of
-// another kind ends the wait only after ten seconds, because it may be about an earlier change.
+// events waits for the event order_cancelled of the cancelled booking, and returns all deliveries about this booking. An
+// event of another kind ends the wait only after ten seconds, because it may be about an earlier change.
 func (r *run) events() []delivery {
 	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
 		b := r.cancelled()
@@ -46,7 +46,7 @@ func (r *run) events() []delivery {
 	})
 }
 
-// fields returns the documented fields of the body.
+// fields decodes the documented fields of the body.
 func (d delivery) fields() (f struct {
 	Reference string          `json:"customerReferenceNo"`
 	Event     types.EventKind `json:"event"`
@@ -115,8 +115,8 @@ var unasked = newRule("webhook/unasked", "no event comes for an order without ca
 	r.get(opQueryOrders, obj{"customerReferenceNos": []string{r.allowance.silent[0].entry.reference()}})
 })
 
-// Callback receives the events of the bookings. Serve it at URL. It answers the first delivery with
-// HTTP 503, so that the service must deliver it again.
+// Callback is an http.Handler that receives the events of the bookings. Serve it at URL. It answers the first delivery
+// with HTTP 503, so that the service must deliver the event again.
 type Callback struct {
 	URL string // the public https URL of this handler
 	// Secrets are the webhook signing secrets. Without a secret, signatures are not judged.
@@ -126,7 +126,7 @@ type Callback struct {
 	got []delivery
 }
 
-// delivery is a request of the service.
+// delivery is a webhook request that the service sent.
 type delivery struct {
 	at     time.Time
 	method string
@@ -136,7 +136,7 @@ type delivery struct {
 	status int   // the HTTP status of the answer to the delivery
 }
 
-// ServeHTTP receives a delivery.
+// ServeHTTP stores a delivery, and answers it with HTTP 204, or the first delivery with HTTP 503.
 func (c *Callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, 1<<20))
 	d := delivery{at: time.Now(), method: req.Method, header: req.Header.Clone(), body: body, status: http.StatusNoContent}
@@ -155,7 +155,7 @@ func (c *Callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(d.status)
 }
 
-// about returns the deliveries for a reference so far.
+// about returns the deliveries received so far for a customerReferenceNo.
 func (c *Callback) about(reference string) []delivery {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ type memo[T any] struct {
 	seen *Exchange
 }
 
-// get calls look once, for all rules. If look failed, get ends the rule, because the rule needs the value.
+// get calls look once per run, and returns the value to every rule. If look failed, the rule is skipped.
 func (m *memo[T]) get(r *run, what string, look func() T) T {
 	before := len(r.log)
 	if m.done && m.seen != nil {
@@ -54,26 +54,27 @@ type world struct {
 	events                               memo[[]delivery]
 }
 
-// country is a country with top-level places.
+// country is a country for which Destinations returns places.
 type country struct {
 	code   string
 	places []types.Destination
 }
 
-// city is a city with hotels, and the request that returned it; nil if Config names it.
+// city is a city with hotels. asked is the body of the Destinations call that returned it, or nil if Config names the
+// city.
 type city struct {
 	types.Destination
 	asked obj
 }
 
-// search is a HotelList that found hotels.
+// search is an answer of HotelList with at least one hotel.
 type search struct {
 	*answer
 	hotelstays.HotelListResponse
 	session string
 }
 
-// offer is an offer that HotelRates returned.
+// offer is an offer from an answer of HotelRates.
 type offer struct {
 	*answer
 	hotelstays.HotelRatesResponse
@@ -83,12 +84,11 @@ type offer struct {
 	types.RoomRatePkg
 }
 
-// places calls Destinations.
 func (r *run) places(body obj) []types.Destination {
 	return read[hotelstays.DestinationsResponse](r.get(opDestinations, body)).Destinations
 }
 
-// country returns a country with places.
+// country returns the first country for which Destinations returns places.
 func (r *run) country() *country {
 	return r.world.country.get(r, "a country with places (-country)", func() *country {
 		codes := []string{"AE", "GB", "FR", "ES", "US", "DE", "IT", "TH", "CN", "JP"}
@@ -151,7 +151,7 @@ func (r *run) stay(more obj) obj {
 	return body
 }
 
-// list searches the city.
+// list searches the city; more has further members of the request.
 func (r *run) list(more obj) *answer { return r.get(opHotelList, r.stayIn(more)) }
 
 func (r *run) stayIn(more obj) obj {
@@ -160,14 +160,14 @@ func (r *run) stayIn(more obj) obj {
 	return r.stay(body)
 }
 
-// anew gives this rule a new search and a new offer, which no other rule has used.
+// anew makes this rule use a new search and a new offer, which no other rule has used.
 func (r *run) anew() {
 	s := *r.session
 	s.world.search, s.world.rates = memo[*search]{}, memo[*offer]{}
 	r.session = &s
 }
 
-// search returns the first search of the run.
+// search makes the shared search of the run, which the rules read.
 func (r *run) search() *search {
 	return r.world.search.get(r, "a search with offers", func() *search {
 		a := r.list(obj{"pageSize": 10})
@@ -182,7 +182,7 @@ func (r *run) search() *search {
 // hotelID returns the id that searches use for a hotel.
 func hotelID(h types.Hotel) string { return cmp.Or(h.PlatformHotelID, h.ID) }
 
-// offer returns the first offer of HotelRates.
+// offer returns the first offer of the shared search.
 func (r *run) offer() *offer {
 	return r.world.rates.get(r, "an offer", func() *offer {
 		found := r.search()

@@ -24,7 +24,7 @@ const (
 	DestinationBusStation      DestinationType = 12
 )
 
-// Destination is one place of the tree.
+// Destination is a place, such as a country, a province or a city, in the tree of destinations.
 type Destination struct {
 	// ID is a UUID. Use it as the DestinationID of a search.
 	ID   string          `json:"id,omitempty"`
@@ -66,7 +66,7 @@ type DestinationExtra struct {
 	HotelCount *int `json:"hotelCount,omitempty"`
 }
 
-// DestinationsInclude is the level of detail of Destinations. The fields of each level are
+// DestinationsInclude is the level of detail that a request asks Destinations for. The fields of each level are
 // undocumented.
 type DestinationsInclude string
 

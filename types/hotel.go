@@ -6,8 +6,7 @@ package types
 type Room struct {
 	// RoomTypeID is the id of the standardised room type.
 	RoomTypeID string `json:"roomTypeId"`
-	// RoomTypeName is the standardised name, or a general one if the supplier's room type is
-	// not recognised.
+	// RoomTypeName is the standardised name, or a general name if the supplier's room type is not recognised.
 	RoomTypeName I18N `json:"roomTypeName"`
 	// HotelID is the id of the room's hotel.
 	HotelID string        `json:"hotelId"`
@@ -53,7 +52,7 @@ type HotelMetadata struct {
 	LogoURL           string             `json:"logoURL,omitempty"`
 }
 
-// HotelIDListItem is one hotel id of HotelIDList, an older variant of the service.
+// HotelIDListItem is one hotel in the answer of HotelIDList, an older variant of HotelsMetadata.
 type HotelIDListItem struct {
 	HotelID string `json:"hotelId"`
 }

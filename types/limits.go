@@ -6,8 +6,8 @@ package types
 const (
 	// MaxListPageSize is the largest page size of HotelList.
 	MaxListPageSize = 200
-	// MaxHotelIDs is how many ids one HotelList takes. For an account with a visibility band
-	// the limit is MaxHotelIDsBand.
+	// MaxHotelIDs is how many ids one HotelList accepts. For an account with a visibility band the limit is
+	// MaxHotelIDsBand.
 	MaxHotelIDs     = 1000
 	MaxHotelIDsBand = 200
 	// MaxMetadataPageSize is the largest page size of HotelsMetadata.

@@ -23,11 +23,10 @@ const maxExponent = 64
 // maxLiteral limits the length of an amount, because parsing takes quadratic time.
 const maxLiteral = 256
 
-// Money is an amount in one currency. Amount keeps the digits that were sent: "120.50" stays
-// "120.50", and no step uses a float. Equal compares by value; there is no ==.
+// Money is an amount in one currency. Amount keeps the digits that were sent: "120.50" stays "120.50", and no step uses a
+// float. Equal compares by value; == does not compile.
 //
-// The number of decimals of a currency is not sent. JPY amounts usually have none, and KWD
-// amounts three.
+// The number of decimals of a currency is not sent. JPY amounts usually have none, and KWD amounts three.
 type Money struct {
 	_ [0]func() // not comparable with ==: 120.5 and 120.50 are equal
 

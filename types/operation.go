@@ -11,7 +11,7 @@ import (
 // a constant for each.
 type Operation string
 
-// paths has a row for each operation.
+// paths maps each operation to its path below the base URL.
 var paths = map[Operation]string{ //nolint:gosec // they hold no secrets
 	"Ticket":            "/api/auth/ticket",
 	"OAuthToken":        "/api/v1/oauth/token",
@@ -31,7 +31,8 @@ var paths = map[Operation]string{ //nolint:gosec // they hold no secrets
 // Path returns the path of op below the base URL, or "" if op is not an operation of the API.
 func (op Operation) Path() string { return paths[op] }
 
-// OperationAt returns the operation whose path is the end of a URL's path, or "".
+// OperationAt returns the operation whose path is the end of urlPath, or "". So urlPath may begin with the path of a base
+// URL.
 func OperationAt(urlPath string) Operation {
 	for op, path := range paths {
 		if strings.HasSuffix(urlPath, path) {
@@ -57,8 +58,8 @@ func (op Operation) RateLimit() int {
 	return 0
 }
 
-// Timeout returns the time limit of a call of op that has neither WithTimeout nor a deadline of ctx. After this time such a
-// Book has certainly ended. For an operation without a method, Timeout returns a minute.
+// Timeout returns the time limit of a call of op that has neither WithTimeout nor a deadline of ctx. After that time, a
+// Book with this limit has certainly ended. For an operation without a method, Timeout returns a minute.
 func (op Operation) Timeout() time.Duration {
 	switch op {
 	case "Ticket", "OAuthToken":
@@ -71,7 +72,8 @@ func (op Operation) Timeout() time.Duration {
 	return time.Minute
 }
 
-// PermitResult is what an answer proves about its request, for a rate limiter. It is zero if there was no answer.
+// PermitResult says when the request arrived at the service, as far as the answer proves it. It is zero if there was no
+// answer.
 type PermitResult struct {
 	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
 	// minus Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.

@@ -117,8 +117,8 @@ func (o Order) CancelFeeAt(t time.Time) (sum Money, err error) {
 	return sum, nil
 }
 
-// Offer returns the fields that the room shares with an offer, for example for CancelFeeAt. The offer has the same
-// lists and pointers as the room.
+// Offer returns the fields that the room shares with an offer, for example for CancelFeeAt. The offer shares the lists and
+// pointers of the room.
 func (r OrderRoom) Offer() RoomRatePkg {
 	return RoomRatePkg{
 		RatePkgID: r.RatePkgID, RefundableMode: r.RefundableMode, RefundableUntil: r.RefundableUntil, CancelFees: r.CancelFees,

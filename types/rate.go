@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Rate is a price in three forms. What NetRate and GrossRate cover, and who pays which, is
-// undocumented.
+// Rate is a price in three forms. What NetRate and GrossRate cover, and who pays which of them, is undocumented.
 type Rate struct {
 	// CommissionableRate is the base of the commission.
 	CommissionableRate *Money `json:"commissionableRate,omitempty"`
@@ -92,7 +91,7 @@ type RoomRatePkg struct {
 	RatePkgID string `json:"ratePkgId"`
 	// RefundableMode is always set by searches and CheckAvail.
 	RefundableMode RefundableMode `json:"refundableMode,omitempty"`
-	// RefundableUntil is when RefundableMode ends.
+	// RefundableUntil is the time until which RefundableMode applies.
 	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty"`
 	CancelFees         []CancelFee         `json:"cancelFees,omitempty"`
 	OriginalRoomNaming *OriginalRoomNaming `json:"originalRoomNaming,omitempty"`

@@ -33,7 +33,7 @@ const (
 // EmptyReason explains a search without hotels.
 type EmptyReason struct {
 	Code EmptyReasonCode `json:"code"`
-	// Suppliers is set only for accounts that may see them.
+	// Suppliers is set only for accounts that are allowed to see the suppliers.
 	Suppliers []EmptyReasonSupplier `json:"suppliers,omitempty"`
 }
 

@@ -27,7 +27,7 @@ const (
 )
 
 // limits has, for some packages, the maximum number of exported names (without the constant, request and response of each
-// operation), of option types, and of lines in the text. 0 means no limit.
+// operation), of option types, and of lines in api/next.txt. 0 means no limit.
 var limits = []struct {
 	pkg                       string
 	names, optionTypes, lines int
@@ -86,7 +86,7 @@ func run(write bool) error {
 	return compare(lines)
 }
 
-// load adds the public packages of a module under their short names.
+// load adds the public packages of the module in dir to public, under short names such as "types".
 func load(dir string, public map[string]*types.Package) error {
 	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes, Dir: dir}, "./...")
 	if err != nil {
@@ -107,7 +107,8 @@ func load(dir string, public map[string]*types.Package) error {
 
 var exceptions = regexp.MustCompile("(?s)except in `.*?`\\.")
 
-// listOutside requires that a page lists the packages of outside. If write is true, it writes the list into the page.
+// listOutside returns an error unless the page lists the packages in outside. If write is true, it writes the list into
+// the page.
 func listOutside(page string, write bool) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -124,7 +125,8 @@ func listOutside(page string, write bool) error {
 	return os.WriteFile(page, exceptions.ReplaceAll(text, []byte(list)), 0o644)
 }
 
-// sameNames returns an error for two types with the same name in packages that are used together. An alias is no second type.
+// sameNames returns an error for two types with the same name in packages that are used together. An alias of the same
+// type is allowed.
 func sameNames(public map[string]*types.Package) (err error) {
 	first := map[string]types.Object{}
 	for _, name := range together {
@@ -144,7 +146,8 @@ func sameNames(public map[string]*types.Package) (err error) {
 	return err
 }
 
-// count prints how many exported names the packages of limits have. If a package exceeds its limit, count returns an error.
+// count prints how many exported names the packages in limits have. If a package exceeds its limit, count returns an
+// error.
 func count(public map[string]*types.Package, lines []string) (err error) {
 	for _, limit := range limits {
 		names, optionTypes := 0, map[string]bool{}
@@ -221,7 +224,7 @@ func compare(lines []string) error {
 	return nil
 }
 
-// announces reports whether the section Unreleased has a list of what was renamed or removed.
+// announces reports whether the section Unreleased has a list of the renamed and removed names.
 func announces(changelog string) bool {
 	_, unreleased, _ := strings.Cut(changelog, "\n## [Unreleased]\n")
 	unreleased, _, _ = strings.Cut(unreleased, "\n## ")

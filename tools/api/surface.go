@@ -161,7 +161,7 @@ func (w *writer) typeParams(params *types.TypeParamList) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// signature is a function's type without the word func.
+// signature returns the text of a function type, without the word func.
 func (w *writer) signature(s *types.Signature) string {
 	return w.typeParams(s.TypeParams()) + strings.TrimPrefix(w.text(s), "func")
 }
