@@ -27,9 +27,9 @@ const (
 type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
-	// AppSecretFrom returns the current secret, for example from a vault. Set it instead of AppSecret. The client calls it
-	// before it fetches a ticket, and once more if the service refuses the secret. ctx ends after 20 seconds, and has the
-	// values of a call that needs the ticket. Return when ctx ends.
+	// AppSecretFrom returns the current secret, for example from a vault. Set it instead of AppSecret. The client calls
+	// it before it fetches a ticket, and once more if the service refuses the secret. ctx ends after 20 seconds, and
+	// has the context values of a call that waits for the ticket. Return when ctx ends.
 	AppSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
 	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration
@@ -265,7 +265,7 @@ func (*TicketRequest) check(resp *TicketResponse, x *exchange) error {
 	return checkToken("data.ticket", resp.Ticket)
 }
 
-// checkToken refuses a token with which every call would fail.
+// checkToken refuses an empty token, and a token that no HTTP header can carry.
 func checkToken(field string, token types.Secret) error {
 	switch {
 	case token.IsZero():

@@ -118,7 +118,7 @@ func (f *faults) guest(path string, g *types.Guest) {
 	f.secret(path+"passportNumber", g.PassportNumber.Reveal())
 }
 
-// wire returns the body that is sent: passport numbers in plain text, without SessionID and Expect.
+// wire returns the body of the HTTP request: passport numbers are in plain text, and SessionID and Expect are missing.
 func (r *BookRequest) wire() any {
 	type guest struct {
 		types.Guest
@@ -144,7 +144,8 @@ func (r *BookRequest) passports() []types.Secret {
 	return numbers
 }
 
-// personal returns the personal data of the request, except for passport numbers. Names are split into words.
+// personal returns the personal data of holder and guests for redaction, except passport numbers. Each word of a name
+// is one element.
 func (r *BookRequest) personal() []string {
 	words := []string{r.Holder.Email}
 	if r.Holder.Phone != nil {
@@ -224,7 +225,7 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 	return resp, nil
 }
 
-// book also returns the response if the error is a *ReferenceReusedError.
+// book makes the call of Book. It returns the response even if the error is a *ReferenceReusedError.
 func (c *Client) book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp, err := invoke(ctx, c, OpBook, req, opts)
 	if err == nil {

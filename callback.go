@@ -25,7 +25,7 @@ func ValidateCallbackURL(raw string) error {
 	return f.err("ValidateCallbackURL")
 }
 
-// callbackProblem returns the reason to refuse raw, or "".
+// callbackProblem returns the reason why ValidateCallbackURL refuses raw, or "".
 func callbackProblem(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
@@ -66,7 +66,8 @@ func isPort(port string) bool {
 	return err == nil
 }
 
-// notInHost reports whether no host name has this character. Some hosts have underscores, although the rules forbid it.
+// notInHost reports whether a character is not allowed in a host name. The underscore is allowed, because some real
+// hosts have one.
 func notInHost(r rune) bool {
 	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }

@@ -49,17 +49,16 @@ type Credential interface {
 	validate(*validation)
 	// snapshot returns a copy that the caller cannot change.
 	snapshot() Credential
-	// tokenID identifies the token of a secret in a TokenStore. It is a hash, so that a wrong secret finds no token. It is
-	// empty if the token is neither renewed nor shared.
+	// tokenID returns the key of a token in a TokenStore. The key is a hash of the secret, so a wrong secret finds no
+	// token. It is empty if the token is neither renewed nor shared.
 	tokenID(secret types.Secret) string
 	// account returns a text that identifies the account and does not depend on its secret. The text may contain a token:
 	// use only a hash of it.
 	account() string
-	// secret returns the current secret.
 	secret(ctx context.Context) (types.Secret, error)
-	// fetch gets a token from the service. lifetime counts from the answer on; 0 means unknown.
+	// fetch gets a token from the service. The token is valid for lifetime after the answer; 0 means unknown.
 	fetch(ctx context.Context, c *Client, secret types.Secret) (token types.Secret, lifetime time.Duration, err error)
-	// callbacks reports whether a Book may set a CallbackURL.
+	// callbacks reports whether BookRequest.CallbackURL is allowed with this credential.
 	callbacks() bool
 }
 
@@ -165,13 +164,13 @@ func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Clie
 	return &other, nil
 }
 
-// configure sets what may differ between clients that share connections.
+// configure sets the fields of c in which clients that share connections may differ.
 func (c *Client) configure(cfg *config) {
 	c.defaults, c.traceIDFrom, c.log, c.observers = cfg.settings, cfg.traceIDFrom, cfg.log, cfg.observers
 	c.policy.MaxBody, c.voucherHosts = cfg.maxBody, cfg.voucherHosts
 }
 
-// usable refuses what would panic later: a Client that New did not make, and a nil ctx.
+// usable returns an error if New did not make the client, or if ctx is nil. Such a call would panic later.
 func (c *Client) usable(ctx context.Context, name Operation) error {
 	var f faults
 	if c == nil || c.cred == nil {
@@ -235,7 +234,8 @@ func refusesCredential(err error) bool {
 	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // an error object of the OAuth standard
 }
 
-// adviseOnToken returns a refusal of the credential with advice about the next attempt.
+// adviseOnToken returns a copy of err, a refusal of the credential. The text of the copy ends with advice about the
+// next token fetch.
 func adviseOnToken(err error, advice string) error {
 	api, ok := errors.AsType[*APIError](err)
 	if !ok {
@@ -253,7 +253,7 @@ func (c *Client) CloseIdleConnections() {
 	c.streams.CloseIdleConnections()
 }
 
-// String names the environment.
+// String returns the base URL in the form hotelstays.Client(https://host.example).
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
 // Account identifies the environment and the account. It is the same in every process, and holds no secret. It is the

@@ -21,21 +21,21 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// anyRequest is implemented by every *XRequest.
+// anyRequest is the interface of every request type, such as *BookRequest.
 type anyRequest interface {
 	// validate adds a fault for each rule of the document that the request breaks.
 	validate(*validation)
 	parts() parts
 }
 
-// requestFor is a request whose response has the type P.
+// requestFor is the interface of every request whose response type is P.
 type requestFor[P any] interface {
 	anyRequest
 	// check returns an error if a successful answer cannot be used, for example because the order is missing.
 	check(P, *exchange) error
 }
 
-// responseTo is implemented by every *XResponse.
+// responseTo is the interface of every response type, such as *BookResponse.
 type responseTo[R any] interface {
 	*R
 	decodable
@@ -51,8 +51,8 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 	return complete[R](x, req)
 }
 
-// invokeQueued is invoke for a token request. Its time limit begins when the request gets its slot, because many accounts
-// may wait for the few slots of Ticket.
+// invokeQueued is like invoke, for a token request. The time limit begins when the rate limiter grants a slot, because
+// many accounts may wait for the few slots of Ticket.
 func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P]) (P, error) {
 	x, err := begin(ctx, c, op, operations[op], req, settings{})
 	if err != nil {
@@ -82,7 +82,7 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req any
 	return x, x.prepare(req.parts())
 }
 
-// checkCall validates the call that a helper is going to make.
+// checkCall validates a call before a helper, such as an iterator, begins to make calls.
 func checkCall(ctx context.Context, c *Client, op Operation, req anyRequest, set settings) error {
 	return (&exchange{client: c, ctx: ctx, op: op, set: set}).check(req)
 }
@@ -132,7 +132,6 @@ func (x *exchange) prepare(p parts) (err error) {
 	return nil
 }
 
-// execute sends the request and receives the answer.
 func (x *exchange) execute() {
 	x.limitTime()
 	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, x.set.TraceID, Observer.call)
@@ -146,10 +145,11 @@ func (x *exchange) end() {
 	x.watch.end(x.outcome)
 }
 
-// maxTokenWait bounds the wait for the slot of a token request: 1,500 accounts can get their tickets in that time.
+// maxTokenWait is the longest time that a token request waits for a slot of the rate limiter. In that time 1,500
+// accounts can get their tickets.
 const maxTokenWait = 5 * time.Minute
 
-// limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no deadline.
+// limitTime limits x.ctx to WithTimeout. Without WithTimeout and without a deadline, it uses the operation's default.
 func (x *exchange) limitTime() {
 	deadline, bounded := x.ctx.Deadline()
 	if x.set.Timeout == 0 && bounded {
@@ -206,7 +206,6 @@ func (x *exchange) rateLimit() RateLimitRequest {
 	return RateLimitRequest{RateLimitKey{x.client.baseURL, x.op}, x.client.fingerprint, x.set.Priority}
 }
 
-// Acquire waits for a slot of the client's rate limiter.
 func (x *exchange) Acquire(ctx context.Context) (transport.Permit, error) {
 	permit, err := x.client.limiter.Acquire(ctx, x.rateLimit())
 	switch {
@@ -220,7 +219,7 @@ func (x *exchange) Acquire(ctx context.Context) (transport.Permit, error) {
 	return permit, nil
 }
 
-// Pause is called after a 429.
+// Pause makes the rate limiter wait after an answer with status 429.
 func (x *exchange) Pause(until time.Time) { x.client.limiter.Pause(x.rateLimit().Key, until) }
 
 func (x *exchange) requestHeader() http.Header {

@@ -4,7 +4,7 @@ package hotelstays
 
 import "reflect"
 
-// clone returns a deep copy of v that shares maps. Only ServiceFacts has a map, and its method copied copies that map.
+// clone returns a deep copy of v, except that the copy shares the maps of v.
 func clone[T any](v *T) *T {
 	if v == nil {
 		return nil

@@ -47,8 +47,8 @@ type DestinationsResponse struct {
 
 func (r *DestinationsResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Destinations returns the top-level places of a country, or those directly below a place.
-// WalkDestinations returns the whole tree.
+// Destinations returns the top-level places of a country, or the places directly below a place. WalkDestinations
+// returns the whole tree.
 func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) (*DestinationsResponse, error) {
 	return invoke(ctx, c, OpDestinations, req, opts)
 }
@@ -189,7 +189,7 @@ type PageError struct {
 	RequestID string
 }
 
-// Error names the page, and says that the listing is incomplete.
+// Error names the page where the listing stopped.
 func (e *PageError) Error() string {
 	what := "is empty, like the ten pages before it"
 	if e.Repeats {
@@ -214,7 +214,7 @@ func pageError(op Operation, err error) error {
 	return err
 }
 
-// failedSeq yields only err.
+// failedSeq returns an iterator that yields only err.
 func failedSeq[V any](err error) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		yield(*new(V), err)

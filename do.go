@@ -17,7 +17,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// DoRequest is a call of an operation that has no method, or that has fields which its request and response lack.
+// DoRequest describes a call for Client.Do. Use it for an operation that has no method, or for fields that the method's
+// request and response types lack.
 type DoRequest struct {
 	// Path is the path of the operation below the base URL, such as /api/search/hotelList.
 	// Required. It has no query and no escapes.
@@ -90,12 +91,13 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	return resp, nil
 }
 
-// laterData keeps the bytes of data, which Do decodes later with encoding/json.
+// laterData holds the undecoded data of the answer. Do decodes it later with encoding/json.
 type laterData json.RawMessage
 
 func (d *laterData) decode(l *wire.Lexer) { *d = l.Raw() }
 
-// operation returns the operation that has the path of r, or "", and the properties of the call.
+// operation returns the operation whose path is r.Path, or "" for an unknown path. It also returns the properties of
+// the call.
 func (r *DoRequest) operation() (Operation, *operation) {
 	row := operation{bookingFlow: true}
 	var known Operation

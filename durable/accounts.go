@@ -18,10 +18,10 @@ var ErrUnknownAccount = errors.New("no client of this account is known")
 
 var errNoAccount = errors.New("these Bookings serve many accounts; call ForAccount first")
 
-// ForAccount returns the Bookings of one account, by hotelstays.Client.Account. They share Run and the database
-// with the other accounts. They keep the client that Options.Clients returns at the time of the call, so call
-// ForAccount anew for each request. For an unknown account, BeginTx, Send, Book and CancelTx return
-// ErrUnknownAccount, while List, Retry, Abandon and the other methods work.
+// ForAccount returns the Bookings of one account, which hotelstays.Client.Account identifies. All accounts share Run
+// and the database. ForAccount asks Options.Clients for the client once, so call ForAccount anew for each request. For
+// an unknown account, BeginTx, Send, Book and CancelTx return ErrUnknownAccount, while List, Retry, Abandon and the
+// other methods work.
 func (e *Engine[Tx]) ForAccount(account string) Bookings[Tx] { return e.of(account) }
 
 func (e *Engine[Tx]) of(account string) *Engine[Tx] {
@@ -36,7 +36,7 @@ func (e *Engine[Tx]) of(account string) *Engine[Tx] {
 	return of
 }
 
-// checkClient returns an error if there is no client to call.
+// checkClient returns an error if ForAccount was not called, or if its account has no client.
 func (e *Engine[Tx]) checkClient() error {
 	switch {
 	case e.client != nil:
@@ -53,7 +53,7 @@ func isNil(client BookingClient) bool {
 	return client == nil || is && c == nil
 }
 
-// ofKnown leaves out the rows of accounts without a client, and logs such accounts once in a while.
+// ofKnown removes the rows of accounts that have no client, and logs these accounts.
 func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 	return slices.DeleteFunc(due, func(row Row) bool {
 		r.last[kind] = row.Account // the next look begins after this account, even if no job begins
@@ -65,7 +65,8 @@ func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 	})
 }
 
-// logUnknown logs that the rows of an account wait, once in a while.
+// logUnknown logs that due rows of an account wait because the account has no client. It logs an account at most once
+// in five minutes.
 func (e *Engine[Tx]) logUnknown(ctx context.Context, row *Row) {
 	now := time.Now()
 	if until, logged := e.unknown.Load(row.Account); logged && now.Before(until.(time.Time)) {

@@ -18,9 +18,10 @@ const (
 	// clock of the machine that booked, and provenAfter by the clock of any machine.
 	absenceAfter = 10 * time.Minute
 	provenAfter  = absenceAfter + ClockMargin
-	// firstPause is the pause after the first poll. The next pauses double.
+	// firstPause is the pause after the first poll for an order. Each further pause is about twice as long.
 	firstPause = 30 * time.Second
-	// unverifiedPause is the first pause after an unverified poll.
+	// unverifiedPause is the pause after the first poll that could not verify whether an order exists. Each further
+	// pause is twice as long.
 	unverifiedPause    = 150 * time.Second
 	maxUnverifiedPause = time.Hour
 )
@@ -58,13 +59,14 @@ type Booking struct {
 	Recovery hotelstays.BookingRecovery `json:"recovery"`
 	// Begun is when the booking was stored. It is zero in a row of an older version.
 	Begun time.Time `json:"begun,omitzero"`
-	// BookBy is when Book has certainly ended. It is zero until Book starts.
+	// BookBy is the time by which Book has certainly ended. It is zero until Book starts.
 	BookBy time.Time `json:"bookBy,omitzero"`
-	// Unverified counts the polls that ended as unverified.
+	// Unverified counts the polls that could not verify whether an order exists.
 	Unverified int `json:"unverified,omitempty"`
 	// Problem is the kind of the error of the last poll. It is empty if the service answered.
 	Problem hotelstays.ErrorKind `json:"problem,omitempty"`
-	// Due is when a worker must poll, or send. It is not in the JSON: the store has its own column for it.
+	// Due is when a worker must poll for the order, or send Book. It is not in the JSON, because the store has its own
+	// column for it.
 	Due time.Time `json:"-"`
 }
 
@@ -82,13 +84,13 @@ func (b Booking) Phase(now time.Time) Phase {
 	return PhasePolling
 }
 
-// booking is the stored state of a booking.
+// booking is the JSON that the store keeps for a booking.
 type booking struct {
 	Booking
 	// Round counts the bookings under the reference, from 1. It is 0 in a row of an older version.
 	Round int `json:"round,omitempty"`
-	// Earlier is the end of the last Book of an earlier round that may have made an order. Until
-	// ten minutes later, absence cannot be proven. It is zero if there is no such Book.
+	// Earlier is when the last Book of an earlier round ended, if that Book may have made an order. Until ten minutes
+	// later, absence cannot be proven. It is zero if there is no such Book.
 	Earlier time.Time `json:"earlier,omitzero"`
 	// Ending is empty until the booking has ended.
 	Ending Ending `json:"ending,omitempty"`
@@ -98,20 +100,19 @@ type booking struct {
 	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
 }
 
-// newBooking returns a booking to store before Book is called. If Book has not started by startBy,
-// a worker sends it.
+// newBooking returns the booking that is stored before Book is called. If Send has not started Book by startBy, a
+// worker sends it.
 func newBooking(recovery hotelstays.BookingRecovery, startBy time.Time) booking {
 	return booking{Booking: Booking{Recovery: recovery, Due: wallClock(startBy.Add(ClockMargin))}, Round: 1}
 }
 
-// handedOver returns the booking of a Book that has ended with an unknown outcome.
+// handedOver returns the booking that workers poll after a Book with an unknown outcome.
 func handedOver(recovery hotelstays.BookingRecovery) booking {
 	return booking{Booking: Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 }
 
-// after returns b as the next round under the reference of the booking before. The error is
-// ErrAlreadyBegun if the earlier booking has not ended, and ErrAlreadyBooked if it has ended with
-// an order.
+// after returns b as the next booking (round) under the same reference as the booking before. The error is
+// ErrAlreadyBegun if the booking before has not ended, and ErrAlreadyBooked if it has ended with an order.
 func (b booking) after(before booking) (booking, error) {
 	switch {
 	case before.Ending == "":
@@ -124,7 +125,7 @@ func (b booking) after(before booking) (booking, error) {
 	return b, nil
 }
 
-// sameRound reports whether two states belong to the same round.
+// sameRound reports whether a and b are states of the same booking, and not of two bookings under one reference.
 func sameRound(a, b booking) bool { return a.Round == b.Round && a.BookBy.Equal(b.BookBy) }
 
 func (b *booking) identity() (reference, fingerprint string) {
@@ -145,7 +146,7 @@ func (b *booking) read(row *Row) error {
 
 func (b *booking) open() bool { return b.Ending == "" }
 
-// Phase returns the phase at a time.
+// Phase is like Booking.Phase, but returns phaseEnded after the booking has ended.
 func (b booking) Phase(now time.Time) Phase {
 	if b.Ending != "" {
 		return phaseEnded
@@ -153,11 +154,11 @@ func (b booking) Phase(now time.Time) Phase {
 	return b.Booking.Phase(now)
 }
 
-// start marks a booking: Book is about to be sent, and ends by bookBy. Commit the result before Book
-// is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking has ended.
+// start records that Book is about to be sent, and ends by bookBy. Commit the result before Book is sent. The error is
+// ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking has ended.
 //
-// opts are options for Book besides the stored ones. Workers poll without them, so WithHeader, and a
-// WithMarket or WithUserRef that differs from the stored one, are a *hotelstays.ValidationError.
+// opts are options for Book besides the stored ones. Workers poll without them. So WithHeader is a
+// *hotelstays.ValidationError, and also a WithMarket or WithUserRef that differs from the stored one.
 func (b booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (booking, error) {
 	switch {
 	case b.Ending.hasOrder():
@@ -175,13 +176,13 @@ func (b booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (booking
 	return b, nil
 }
 
-// options returns the stored options of the booking's calls, which are WithMarket and WithUserRef.
+// options returns the stored options of the booking, WithMarket and WithUserRef, for its calls.
 func (b booking) options() []hotelstays.CallOption {
 	return storedOptions{Market: b.Recovery.Market, UserRef: b.Recovery.UserRef}.append(nil)
 }
 
-// lastBook returns the field Earlier for the next round: the end of the last Book that may still make an order. It is
-// zero if Book was refused or absence is proven.
+// lastBook returns Earlier for the next round: the time at which the last Book ended that may still make an order. It
+// is zero if Book was refused or absence is proven.
 func (b booking) lastBook() time.Time {
 	switch {
 	case b.Ending != EndingAbandoned || b.BookBy.IsZero():
@@ -192,9 +193,9 @@ func (b booking) lastBook() time.Time {
 	return b.Recovery.EndedAt
 }
 
-// earlierEnded records in an open booking that the Book of an earlier round has ended with an unknown
-// outcome. The process of that Book was frozen until then. ok is false, and nothing changes, if the
-// booking has ended: see handOver.
+// earlierEnded records in an open booking that the Book of an earlier round has ended with an unknown outcome. This
+// happens if the process of that Book was frozen. If the booking has ended, ok is false and nothing changes: see
+// handOver.
 func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
 	if b.Ending != "" {
 		return b, false
@@ -206,8 +207,8 @@ func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
 	return b, true
 }
 
-// wake makes a booking due now, because a webhook says that something has happened. ok is
-// false, and nothing changes, before Book has started and after the booking has ended.
+// wake makes a booking due now, because a webhook reports an event of the order. Before Book has started, and after the
+// booking has ended, ok is false and nothing changes.
 func (b booking) wake(now time.Time) (next booking, ok bool) {
 	if phase := b.Phase(now); phase == PhaseWaiting || phase == phaseEnded {
 		return b, false
@@ -217,9 +218,9 @@ func (b booking) wake(now time.Time) (next booking, ok bool) {
 	return b, true
 }
 
-// booked returns the outcome that ends the booking, from the results of BookAndRecover. It is nil if
-// the outcome is unknown or its State is not set. Two results end nothing while an earlier round's
-// order may still appear: a refusal, and a Book that was never sent.
+// booked returns the outcome that ends the booking, from the results of BookAndRecover. It returns nil if the outcome
+// is unknown or its State is not set. It also returns nil for a refusal, or a Book that was never sent, while the order
+// of an earlier round may still appear.
 func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
@@ -234,12 +235,12 @@ func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return final
 }
 
-// polled returns the booking after a poll that began at a time. final is the outcome that ends the booking, or
+// polled returns the booking after a poll that began at the time at. final is the outcome that ends the booking, or
 // nil. Pass a copy of Recovery to StepRecovery, and the results of StepRecovery to polled.
 //
-// A State that is not set counts as BookingOpen. A poll in PhaseBooking changes only Due, because the
-// times of a recovery count from the end of Book. Absence is proven ClockMargin later than for
-// StepRecovery, because EndedAt may come from another machine's clock.
+// An outcome whose State is not set counts as BookingOpen. A poll in PhaseBooking changes only Due, because the times
+// of a recovery count from the end of Book. Absence is proven ClockMargin later than for StepRecovery, because EndedAt
+// may come from another machine's clock.
 func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next booking, final *hotelstays.BookingOutcome) {
 	final = b.known(outcome, err)
 	early := final != nil && final.State == hotelstays.BookingAbsent && at.Before(final.Recovery.EndedAt.Add(provenAfter))
@@ -262,29 +263,28 @@ func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return b, nil
 }
 
-// pollTogether reports whether a poll for many references may replace the poll that is due.
-// When absence can be proven, it may not, because only a poll for a single reference proves absence.
+// pollTogether reports whether a poll for many references may replace the booking's own poll. As soon as absence can be
+// proven, it may not, because only a poll for a single reference proves absence.
 func (b booking) pollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
 	return b.Phase(at) == PhasePolling && !at.Before(ended) && at.Before(ended.Add(provenAfter))
 }
 
-// missed returns the booking after a poll for many references that began at a time and did not find
-// its order, or failed. The booking is due at the next poll of the recovery's schedule. The
-// recovery does not change, because a poll for many proves nothing.
+// missed returns the booking after a poll for many references that began at the time at, and failed or did not find the
+// order. The booking is due at the next poll of the recovery's schedule. The recovery does not change, because a poll
+// for many references proves nothing.
 func (b booking) missed(at time.Time) booking {
 	ended := b.Recovery.EndedAt
 	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, provenAfter)))
 	return b
 }
 
-// handOver returns the booking after a Book with an unknown outcome, with the recovery of
-// that Book. Workers continue with its next poll.
+// handOver returns the booking after a Book with an unknown outcome, for workers to continue. recovery is the recovery
+// of that Book.
 //
-// A booking that has ended without an order opens again: the calling process was frozen, and its Book
-// may have made an order since. ok is false, and nothing changes, in two cases: the order was found, or
-// Book ended before the poll that proved the absence. If another round is open, store earlierEnded
-// instead.
+// A booking that has ended without an order opens again: the process that called Book was frozen, and its Book may have
+// made an order since. In two cases ok is false and nothing changes: the order was found, or Book ended before the poll
+// that proved the absence. If another round is open, store earlierEnded instead.
 func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok bool) {
 	proven := b.Ending == EndingAbsent && !recovery.EndedAt.After(later(b.BookBy, b.Recovery.EndedAt))
 	if b.Ending.hasOrder() || proven {
@@ -295,7 +295,7 @@ func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok
 	return next.earlierEnded(b.Earlier)
 }
 
-// sent is a Book that has ended.
+// sent holds the results of a Book, and the booking for which it was called.
 type sent struct {
 	marked  booking   // the result of booking.start
 	at      time.Time // when Book ended
@@ -303,7 +303,7 @@ type sent struct {
 	err     error // outcome and err are the results of BookAndRecover
 }
 
-// settled says what to do after the end of a Book.
+// settled holds the result of settle: what to store, and what to pass to the caller.
 type settled struct {
 	outcome *hotelstays.BookingOutcome // the outcome of the Book; nil: it is unknown
 	store   bool                       // commit the next booking
@@ -311,8 +311,8 @@ type settled struct {
 	err     error                      // the error of Send: another outcome was stored before
 }
 
-// settle returns what a Book that has ended means for the stored booking, which may already be in a
-// later round.
+// settle decides how the results of a Book change the stored booking. The stored booking may already belong to a later
+// round.
 func (s sent) settle(stored booking) (next booking, is settled) {
 	is.outcome = stored.booked(s.at, s.outcome, s.err)
 	again := !sameRound(stored, s.marked) // the booking has begun again since
@@ -335,8 +335,8 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 	return next, is
 }
 
-// abandon ends a booking without an outcome, because a person gives it up. It is refused while
-// Book may be in progress. The error is ErrNotBegun after the booking has ended.
+// abandon ends a booking without an outcome, because a person gives it up. It returns an error while Book may be in
+// progress. The error is ErrNotBegun after the booking has ended.
 func (b booking) abandon(now time.Time) (booking, error) {
 	if phase := b.Phase(now); phase == PhaseBooking || phase == phaseEnded {
 		return b, b.refused(now)
@@ -345,8 +345,8 @@ func (b booking) abandon(now time.Time) (booking, error) {
 	return b, nil
 }
 
-// retry makes a booking due now, because a person asks for it. An abandoned booking opens again. retry
-// is refused before the booking has started. The error is ErrNotBegun if the booking has an outcome.
+// retry makes a booking due now, because a person asks for it. An abandoned booking opens again. retry returns an error
+// if Book has not started. The error is ErrNotBegun if the booking has an outcome.
 func (b booking) retry(now time.Time) (booking, error) {
 	if b.Ending == EndingAbandoned {
 		b.Ending = ""
@@ -362,7 +362,7 @@ func (b booking) retry(now time.Time) (booking, error) {
 	return next, nil
 }
 
-// refused returns the reason why a booking does not change.
+// refused returns an error that says why start, abandon or retry cannot change a booking.
 func (b booking) refused(now time.Time) error {
 	switch b.Phase(now) {
 	case PhaseBooking:
@@ -373,10 +373,10 @@ func (b booking) refused(now time.Time) error {
 	return fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 }
 
-// end ends a booking with the outcome of booked or polled. ok is false if the booking has ended in
-// the same way before. If it has ended in another way, the error is ErrConflictingOutcome, and
-// nothing changes. Absent and failed count as the same way: there is no order. An outcome for
-// which EndingOf returns no ending is an error, too.
+// end ends a booking with an outcome that booked or polled has returned. ok is false if the booking has already ended
+// in the same way; absent and failed count as the same way, because both mean that there is no order. The error is
+// ErrConflictingOutcome, and nothing changes, if the booking has ended in another way. An outcome for which EndingOf
+// returns no ending is an error, too.
 func (b booking) end(outcome *hotelstays.BookingOutcome) (next booking, ok bool, err error) {
 	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }
 	switch end := EndingOf(outcome); {
@@ -404,5 +404,5 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// wallClock drops the monotonic reading, which cannot be stored.
+// wallClock converts a time to UTC without its monotonic reading, as it is after a store.
 func wallClock(t time.Time) time.Time { return t.UTC().Round(0) }

@@ -25,11 +25,11 @@ const (
 	EndingAbandoned Ending = "abandoned"
 )
 
-// hasOrder reports whether there is an order under the reference. It is false for an Ending that is not set.
+// hasOrder reports whether there is an order under the reference. It is false for the zero value.
 func (e Ending) hasOrder() bool { return e == EndingFound || e == EndingReused }
 
-// EndingOf returns the ending of a final outcome, which is found or absent. It is not set for any other
-// outcome.
+// EndingOf returns the ending of an outcome whose State is found or absent. For any other outcome it returns the zero
+// value.
 func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
 	switch {
 	case outcome == nil:
@@ -45,7 +45,8 @@ func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
 	return ""
 }
 
-// known returns the final outcome in the results of BookAndRecover or StepRecovery, or nil if they prove nothing.
+// known returns the final outcome according to the results of BookAndRecover or StepRecovery. It returns nil if the
+// results do not prove whether there is an order.
 func (b booking) known(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := &hotelstays.BookingOutcome{Recovery: &b.Recovery}
 	if outcome != nil {
@@ -66,8 +67,8 @@ func isUnknown(err error) bool {
 	return unknown
 }
 
-// unknown returns the *hotelstays.OutcomeUnknownError of a booking that workers continue, from
-// the results of BookAndRecover.
+// unknown returns a *hotelstays.OutcomeUnknownError for a booking whose outcome workers have to find. outcome and err
+// are the results of BookAndRecover.
 func (b booking) unknown(outcome *hotelstays.BookingOutcome, err error) error {
 	if err == nil && outcome != nil {
 		err = outcome.Err

@@ -16,14 +16,15 @@ import (
 //
 // The interface may gain methods: embed it in a fake, so that the fake still compiles.
 type Bookings[Tx any] interface {
-	// ForAccount returns the Bookings of one account, by hotelstays.Client.Account. With Options.Clients, the other
-	// methods need its result, except InTx, Watch, List, Cancellations, Orders and Hanging.
+	// ForAccount returns the Bookings of one account, which hotelstays.Client.Account identifies. With Options.Clients,
+	// call the other methods on this result. Only InTx, Watch, List, Cancellations, Orders and Hanging work without
+	// ForAccount.
 	ForAccount(account string) Bookings[Tx]
-	// InTx calls f in a transaction of the database, for BeginTx or CancelTx and the caller's own row. It
-	// may call f again, as after a deadlock.
+	// InTx calls f in a transaction of the database. In f, write your own row and call BeginTx or CancelTx. InTx may
+	// call f again, for example after a deadlock.
 	InTx(ctx context.Context, f func(ctx context.Context, tx Tx) error) error
-	// BeginTx stores a booking and opts in the caller's transaction. Once the transaction is
-	// committed, the booking is sent, by Send or by a worker.
+	// BeginTx stores a booking and opts in the caller's transaction. Once the transaction is committed, Send or a
+	// worker sends the booking.
 	BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error
 	// Send books a booking that BeginTx has stored and whose transaction is committed. If Send is
 	// not called in time, for example because the process died, a worker sends the booking.
@@ -47,30 +48,32 @@ type Bookings[Tx any] interface {
 	//	                                   finds it again and stores it
 	//	any other, without an outcome      the database failed, or the request does not decrypt.
 	//	                                   Nothing was sent by this call: a worker will send it, or
-	//	                                   find no order if it is marked
+	//	                                   find no order if Book was already marked as started
 	Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	// Book does BeginTx and Send in one call, if you have no row of your own to commit.
 	Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	// CancelTx stores a cancellation in the caller's transaction. Once the transaction is
 	// committed, a worker sends Cancel once, and calls OnCancel with the result.
 	CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error
-	// Unfollow ends the reads of an order that is followed after its booking was found.
+	// Unfollow makes workers stop reading an order that they follow: see Options.OnOrder.
 	Unfollow(ctx context.Context, customerReferenceNo string) error
-	// Watch returns a channel for a web page that waits. The channel receives a value after this
-	// process has committed a transaction of OnOutcome, OnCancel or OnOrder for the reference.
+	// Watch returns a channel that receives a value when something about the reference has changed, for example for a
+	// web page that waits. It reports only transactions of OnOutcome, OnCancel or OnOrder that this process has
+	// committed. Call stop at the end.
 	Watch(customerReferenceNo string) (changed <-chan struct{}, stop func())
-	// Wake makes a worker poll now, because a webhook says that something has happened.
+	// Wake makes a worker poll now, because a webhook reports an event of the order.
 	Wake(ctx context.Context, customerReferenceNo string) error
-	// List returns the open bookings of the account, or with Options.Clients of all accounts.
+	// List returns the open bookings of the account. With Options.Clients and without ForAccount, it returns the open
+	// bookings of all accounts.
 	List(ctx context.Context) iter.Seq2[Booking, error]
 	// Cancellations returns the cancellations that OnCancel has not received yet.
 	Cancellations(ctx context.Context) iter.Seq2[Cancellation, error]
-	// Orders returns the orders that are followed.
+	// Orders returns the orders that workers follow: see Options.OnOrder.
 	Orders(ctx context.Context) iter.Seq2[FollowedOrder, error]
-	// Hanging returns the calls of OnOutcome, OnCancel and OnOrder that hang in this process.
+	// Hanging names the calls of OnOutcome, OnCancel and OnOrder that hang in this process.
 	Hanging() []string
 	// Retry makes a worker poll now, because a person asks for it.
 	Retry(ctx context.Context, customerReferenceNo string) error
-	// Abandon ends a booking without an outcome.
+	// Abandon ends a booking without an outcome, because a person gives it up.
 	Abandon(ctx context.Context, customerReferenceNo string) error
 }

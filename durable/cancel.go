@@ -38,7 +38,7 @@ const (
 	CancelDone CancelEnding = "cancelled"
 	// CancelRefused: nothing was done. Cancellation.Err says why.
 	CancelRefused CancelEnding = "refused"
-	// CancelStanding: Cancel was not answered, and ten minutes later the order was not cancelled.
+	// CancelStanding: Cancel got no answer, and ten minutes later the order was still not cancelled.
 	CancelStanding CancelEnding = "standing"
 	// CancelAccepted: the service accepted Cancel, but a day later the order's status was not cancelled. It
 	// may still be cancelled.
@@ -48,9 +48,11 @@ const (
 )
 
 const (
-	// orderShows is how long a cancellation waits until the order of an ended booking becomes visible.
+	// orderShows is how long a cancellation waits for an order that the service does not show yet, although its booking
+	// has ended.
 	orderShows = 15 * time.Minute
-	// acceptedFor is how long the order is read after the service has accepted Cancel.
+	// acceptedFor is how long workers read the order after the service has accepted Cancel, until its status is
+	// cancelled.
 	acceptedFor = 24 * time.Hour
 	// A cancellation that was not sent is tried again after a pause of cancelPause at first, and
 	// maxCancelPause at most.
@@ -65,7 +67,8 @@ const (
 	whyNeverSent  = "never sent"
 )
 
-// whyNothing explains these words, and the endings of a booking without its own order.
+// whyNothing has the error text for each of the words above, and for each ending of a booking that has made no order of
+// its own.
 var whyNothing = map[string]string{
 	whyNotBooked:         "no booking was begun here under this reference; name the order by PlatformReferenceNo",
 	whyNeverSent:         "the booking was abandoned before it was sent; name another order by PlatformReferenceNo",
@@ -90,8 +93,8 @@ type CancelOrder struct {
 	SessionID string `json:"sessionId"`
 	// Reason is why the order is cancelled. The service requires it for some orders.
 	Reason string `json:"reason,omitempty"`
-	// MaxFee, if set, is the highest acceptable fee, by Order.CancelFeeAt, both when a worker has
-	// read the order and at the end of Cancel's time limit. An unknown fee counts as too high.
+	// MaxFee, if set, is the highest acceptable fee. Order.CancelFeeAt must not exceed it at two times: when a worker
+	// has read the order, and at the end of Cancel's time limit. An unknown fee counts as too high.
 	MaxFee *types.Money `json:"maxFee,omitempty"`
 }
 
@@ -100,17 +103,16 @@ type CancelOrder struct {
 type cancellation struct {
 	// CancelOrder has the PlatformReferenceNo as soon as it is known.
 	CancelOrder
-	// Round is the round of the booking whose order is to be cancelled. It is 0 if the request names the
-	// order.
+	// Round is the round of the booking that made the order. It is 0 if the request names the order.
 	Round int `json:"round,omitempty"`
 	// Fingerprint identifies the environment and the account, as in BookingRecovery.
 	Fingerprint string        `json:"fingerprint"`
 	Options     storedOptions `json:"options,omitzero"`
 	Begun       time.Time     `json:"begun"`
-	// SendBy is when Cancel has certainly ended. It is zero while nothing was sent.
+	// SendBy is the time by which Cancel has certainly ended. It is zero while nothing was sent.
 	SendBy time.Time `json:"sendBy,omitzero"`
-	// Cost is the cancellation fee at the time when Cancel was sent, by Order.CancelFeeAt. It is nil if the
-	// order does not say.
+	// Cost is the cancellation fee at the time when Cancel was sent, according to Order.CancelFeeAt. It is nil if the
+	// fee is unknown.
 	Cost *types.Money `json:"cost,omitempty"`
 	// SupplierReferenceNo, Status and CheckOut are the values of the order before Cancel was sent.
 	SupplierReferenceNo string            `json:"supplierReferenceNo,omitempty"`
@@ -118,14 +120,14 @@ type cancellation struct {
 	CheckOut            types.Date        `json:"checkOut,omitempty"`
 	// Ending is empty until the cancellation has ended.
 	Ending CancelEnding `json:"ending,omitempty"`
-	// Delivered: OnCancel has received the ending. The row is then no longer Open.
+	// Delivered is true after OnCancel has received the ending. The row is then no longer Open.
 	Delivered bool `json:"-"`
-	// Accepted: the service answered Cancel with code 0, but with a status that is not cancelled.
+	// Accepted is true if the service answered Cancel with code 0, but the order's status was not cancelled.
 	Accepted bool `json:"accepted,omitempty"`
 	// ServiceFee is the fee in the answer to Cancel, or nil.
 	ServiceFee *types.Money `json:"serviceFee,omitempty"`
-	// Refusal is the answer to a Cancel that was refused. Problem says why Cancel was not sent. Nothing is the
-	// stored word that says why there is nothing to cancel.
+	// Refusal is the service's error answer to Cancel. Problem says why Cancel was not sent. Nothing says why there was
+	// nothing to cancel: it is a key of whyNothing.
 	Refusal *hotelstays.APIError `json:"refusal,omitempty"`
 	Problem string               `json:"problem,omitempty"`
 	Nothing string               `json:"nothing,omitempty"`

@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// booking holds the values of the flags about bookings.
+// booking holds the values of -book, -cleanup, -callback and the other flags about bookings.
 type booking struct {
 	probe.Booking
 	book, cleanup    bool
@@ -42,7 +42,8 @@ func (b *booking) flags(flags *flag.FlagSet) {
 	flags.StringVar(&b.listen, "listen", "localhost:8081", "`address` on this machine that receives the webhooks sent to -callback")
 }
 
-// allow sets c.Booking if the flags allow bookings. It receives webhooks until stop is called.
+// allow lets the run book or clean up if -book or -cleanup is set. With -callback it receives webhooks until stop is
+// called.
 func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), err error) {
 	stop = func() {}
 	switch {

@@ -136,7 +136,7 @@ func credentials(c *probe.Config, env func(string) string) error {
 	return nil
 }
 
-// run reads the command line, does what it asks for, and returns the exit status.
+// run is the program: it parses args, acts on the flags, and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string, out *printer, stderr io.Writer) int {
 	set := &settings{}
 	flags := set.flags()
@@ -173,7 +173,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	return set.probe(ctx, env, out, stderr)
 }
 
-// probe runs what the settings ask for and returns the exit status.
+// probe runs the rules, or with -cleanup the cleanup, and returns the exit status.
 func (set *settings) probe(ctx context.Context, env func(string) string, out *printer, stderr io.Writer) int {
 	c := &set.config
 	err := credentials(c, env)
@@ -217,7 +217,7 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 	return set.verdict(report)
 }
 
-// verdict returns the exit status of a run.
+// verdict returns the exit status for a report. -fail-on decides which results make it 1.
 func (set *settings) verdict(report *probe.Report) int {
 	untried := slices.ContainsFunc(report.Results, func(r probe.Result) bool {
 		return r.State == probe.NotTried && r.Reason != "needs "+r.Needs
@@ -231,7 +231,7 @@ func (set *settings) verdict(report *probe.Report) int {
 	return exitHeld
 }
 
-// status prints an error, and returns its exit status.
+// status prints err, if not nil, and returns the exit status for it.
 func status(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitHeld

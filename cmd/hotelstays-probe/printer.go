@@ -22,14 +22,14 @@ type printer struct {
 
 const width = 80
 
-// takesColour reports whether a file is a terminal and the user has not turned colours off (no-color.org).
+// takesColour reports whether f is a terminal and the environment variable NO_COLOR is not set (no-color.org).
 func takesColour(f *os.File, env func(string) string) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == ""
 }
 
-// plain returns text in one line, without control characters, because the text may come from the service or from a foreign
-// report.
+// plain replaces control characters and newlines by spaces, because the text may come from the service or from a report
+// that somebody else wrote.
 func plain(text string) string { return strings.Map(printable(""), text) }
 
 // plainLines is like the function plain, but keeps newlines and tabs.
@@ -44,7 +44,7 @@ func printable(control string) func(rune) rune {
 	}
 }
 
-// line writes indented text, and breaks it at the width of the terminal. It also breaks words that are too long.
+// line writes indented text, and breaks lines at 80 columns. It also breaks a word that is longer than a line.
 func (p *printer) line(indent int, text string) {
 	margin, most := strings.Repeat(" ", indent), width-indent
 	var line []rune
@@ -62,7 +62,7 @@ func (p *printer) line(indent int, text string) {
 	fmt.Fprintln(p.w, margin+string(line))
 }
 
-// section writes the name of a section before its first result.
+// section writes the name of a section, unless it wrote the same name last.
 func (p *printer) section(name string) {
 	if name != p.group {
 		p.group = name
@@ -84,7 +84,7 @@ func (p *printer) list(rules []probe.Rule) {
 
 var colours = map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Weak: "35", probe.Broken: "31", probe.NotTried: "33"}
 
-// result is called after each rule.
+// result prints the result of a rule when the rule has ended.
 func (p *printer) result(r probe.Result) {
 	p.section(r.Section)
 	state := plain(fmt.Sprintf("%-9s", r.State))
@@ -105,7 +105,7 @@ func (p *printer) result(r probe.Result) {
 	}
 }
 
-// waiting is called before each long wait, and also while an interrupted run cancels its bookings.
+// waiting prints why the run waits, and until when. The run calls it before each long wait.
 func (p *printer) waiting(what string, until time.Time) {
 	p.line(2, fmt.Sprintf("waiting for %s, until %s at most", what, until.Format(time.TimeOnly)))
 }

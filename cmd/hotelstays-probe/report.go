@@ -22,14 +22,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/probe"
 )
 
-// output is a format of the report, and the file to which it is written.
+// output is a report file to write, with the function for its format.
 type output struct {
 	file  string
 	write func(io.Writer, *probe.Report) error
 	to    io.WriteCloser // its Close replaces the file
 }
 
-// reportFile is a new file that only its owner can read. Close replaces an older file with it.
+// reportFile is a temporary file that only its owner can read. Close moves it to the name replaces.
 type reportFile struct {
 	*os.File
 	replaces string
@@ -53,7 +53,7 @@ func (f reportFile) Close() error {
 	return os.Rename(f.Name(), f.replaces)
 }
 
-// finish writes a report. If that fails, it keeps the older file.
+// finish writes the report and closes the file. If writing fails, an existing report stays unchanged.
 func (o *output) finish(r *probe.Report) error {
 	if err := o.write(o.to, r); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (o *output) finish(r *probe.Report) error {
 	return o.to.Close()
 }
 
-// discard removes the files of outputs that were not finished.
+// discard removes the temporary files of the reports that were not finished.
 func discard(outputs []output) {
 	for _, o := range outputs {
 		if f, ok := o.to.(reportFile); ok {
@@ -71,7 +71,8 @@ func discard(outputs []output) {
 	}
 }
 
-// open opens the outputs before a run that may take hours. If a report goes to standard output, out prints nothing.
+// open creates the report files before the run, which may take hours, so that a wrong file name fails early. If a
+// report goes to standard output, out prints nothing.
 func open(outputs []output, out *printer) error {
 	for i := range outputs {
 		o := &outputs[i]
@@ -97,7 +98,7 @@ func writeJSON(w io.Writer, r *probe.Report) error {
 	return text.Encode(r)
 }
 
-// junit is a report in the form that CI servers read.
+// junit is a report in JUnit's XML format, which CI servers read.
 type junit struct {
 	XMLName   xml.Name    `xml:"testsuite"`
 	Name      string      `xml:"name,attr"`
@@ -148,14 +149,16 @@ var page string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"pretty": pretty, "short": short, "slug": slug}).Parse(page))
 
-// chapter has the results with one state. Rules that were not tried have one chapter for each reason.
+// chapter is a part of the HTML page: the results with the same state. Rules that were not tried have one chapter for
+// each reason.
 type chapter struct {
 	State   probe.State
 	Reason  string
 	Results []probe.Result
 }
 
-// chapters returns the chapters, with the worst state first and the rules that were not tried last.
+// chapters groups the results of a report: broken rules first, then weak, found and held rules, and last the rules that
+// were not tried.
 func chapters(r *probe.Report) (all []chapter) {
 	states := []probe.State{probe.Broken, probe.Weak, probe.Found, probe.Held, probe.NotTried}
 	results := slices.Clone(r.Results)
@@ -176,10 +179,12 @@ func chapters(r *probe.Report) (all []chapter) {
 	return all
 }
 
-// maxPage is the maximum size of a page in bytes. Only the evidence of broken and weak rules may exceed it.
+// maxPage is the maximum size of the HTML page in bytes. The page exceeds it only if the bodies of broken and weak
+// rules are longer.
 const maxPage = 500_000
 
-// writeHTML shortens the bodies of rules that are neither broken nor weak, until the page is short enough.
+// writeHTML writes the HTML page. It shortens the bodies of rules that are neither broken nor weak, until the page has
+// at most maxPage bytes.
 func writeHTML(w io.Writer, r *probe.Report) error {
 	var b bytes.Buffer
 	for most := 4 << 10; ; most /= 4 {
@@ -197,10 +202,10 @@ func writeHTML(w io.Writer, r *probe.Report) error {
 	}
 }
 
-// slug returns the id of an HTML element for a state.
+// slug returns a state as the id of an HTML element, such as not-tried.
 func slug(state probe.State) string { return strings.ReplaceAll(string(state), " ", "-") }
 
-// short cuts a body to most bytes, unless the rule is broken or weak.
+// short cuts a body to most bytes. It does not cut a body of a broken or weak rule.
 func short(text string, state probe.State, most int) string {
 	if state == probe.Broken || state == probe.Weak || len(text) <= most {
 		return pretty(text)
@@ -217,7 +222,7 @@ func pretty(text string) string {
 	return b.String()
 }
 
-// gone is the state of a rule that is only in the older report.
+// gone is the state of a rule that only the older of two compared reports has.
 const gone probe.State = "gone"
 
 func readReport(name string) (*probe.Report, error) {
@@ -235,8 +240,8 @@ func readReport(name string) (*probe.Report, error) {
 	return report, nil
 }
 
-// diff prints the rules whose state or finding changed from the first file to the second. If the facts changed, it prints
-// them, too. It reports whether anything changed.
+// diff compares two report files, the older one first. It prints the rules whose state or finding changed, and the
+// facts if they changed. It reports whether anything changed.
 func (p *printer) diff(files []string) (changed bool, err error) {
 	if len(files) != 2 {
 		return false, errors.New("-diff needs two files, the older one first")

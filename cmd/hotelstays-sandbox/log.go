@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// logHandler returns the log handler that the value of -log selects.
+// logHandler returns the handler for a value of -log: text, json or off.
 func logHandler(form string, w io.Writer) (slog.Handler, error) {
 	switch form {
 	case "text":
@@ -25,11 +25,11 @@ func logHandler(form string, w io.Writer) (slog.Handler, error) {
 	return nil, usageError("-log must be text, json or off, not %q", form)
 }
 
-// logPause is the time between two reads of the ledger.
+// logPause is how often logRequests looks for new requests.
 const logPause = 100 * time.Millisecond
 
-// logRequests logs every request of the ledger when it is answered. The returned function logs the
-// remaining requests and stops.
+// logRequests logs every request in the ledger after it has been answered. The returned function logs the requests that
+// are not logged yet, and stops.
 func logRequests(ledger *hotelstaystest.Ledger, to slog.Handler) func() {
 	log := requestLog{ledger: ledger, to: slog.New(to)}
 	ending := make(chan struct{})

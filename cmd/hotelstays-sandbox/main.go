@@ -43,7 +43,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run serves until ctx ends and returns the exit status.
+// run starts the sandbox, serves until ctx ends, and returns the exit status of the program.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := serve(ctx, args, stdout, stderr)
 	switch {
@@ -61,7 +61,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// inFlags replaces the names of settings in an error by the names of their flags.
+// inFlags replaces the settings named in an error of hotelstaystest by the flags that set them, such as confirmAfter by
+// -confirm-after.
 var inFlags = strings.NewReplacer("hotelstaystest: invalid configuration", "wrong usage", "allowRemote", "-allow-remote",
 	"addr ", "-listen ", "tlsNames", "-tls-name", "needs tls", "needs -tls", "control.token", "the token of -control-token-file",
 	"control.hosts", "-control-host", "webhooks.callbackHosts", "-allow-callback", "confirmAfter", "-confirm-after")
@@ -105,7 +106,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// errUsage matches errors about flags.
+// errUsage is wrapped by every error about the command line.
 var errUsage = errors.New("wrong usage")
 
 func usageError(format string, args ...any) error {
@@ -126,7 +127,7 @@ type settings struct {
 
 const defaultAddr = "127.0.0.1:8080"
 
-// parse reads the flags twice: first to find -config, then to override the values of the file.
+// parse reads the flags twice: first to find -config, and again after the file, because flags override its values.
 func parse(args []string, stderr io.Writer) (*settings, error) {
 	set := &settings{config: hotelstaystest.Config{Addr: defaultAddr}}
 	flags := set.flags()
@@ -181,7 +182,7 @@ func (set *settings) guardControl() error {
 	return nil
 }
 
-// flags defines the flags. The current settings are the defaults of the flags.
+// flags returns the flag set. The default of each flag is the current value of its setting.
 func (set *settings) flags() *flag.FlagSet {
 	c := &set.config
 	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)
@@ -230,7 +231,7 @@ func (set *settings) readFile() error {
 	return nil
 }
 
-// greet prints a shell script: facts as comments, and commands that can be pasted.
+// greet prints the addresses and credentials of the sandbox as a shell script, whose lines a user can paste.
 func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -274,5 +275,5 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 	_, _ = io.WriteString(w, b.String())
 }
 
-// quoted returns a text quoted for a shell.
+// quoted returns text in single quotes for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -16,15 +16,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// lookWithin is the maximum time of the reads of one collection.
+// lookWithin is the maximum time that one collection of the gauges reads the database.
 const lookWithin = 10 * time.Second
 
 // ObserveBookings adds gauges of open bookings and cancellations, and of calls of your functions that do not return. It
-// uses only the MeterProvider of opts. nil opts mean the defaults. bookings is a Journal of hotelstayssql, the Bookings of
-// hotelstaysriver, or another durable.Engine. Each collection reads the open rows of the database, for at most ten
+// uses only the MeterProvider of opts. nil opts mean the defaults. bookings is a Journal of hotelstayssql, the Bookings
+// of hotelstaysriver, or another durable.Engine. Each collection reads the open rows of the database, for at most ten
 // seconds.
 //
-// Call Unregister of the result to remove the gauges. The error names every instrument that the meter provider refuses, with
+// Call Unregister of the result to remove the gauges. The error names every instrument that the meter provider refuses,
+// with the reason.
 func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metric.Registration, error) {
 	m := opts.meters().Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
 	var problems []error
@@ -68,7 +69,7 @@ func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metr
 	return registration, nil
 }
 
-// open holds the numbers of open rows and of hanging calls.
+// open holds the values that one collection of the gauges reports.
 type open struct {
 	phases                      map[durable.Phase]int64
 	calls                       map[string]int64

@@ -21,7 +21,8 @@ const (
 	kindNoAnswer    = "no_answer"   // the connection failed before the answer
 )
 
-// errorType returns the kind of an error, or "". attempts are the attempts of its call, if known.
+// errorType returns the value of the attribute error.type for a call's error, or "" without an error. attempts may be
+// nil if they are unknown.
 func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 	kind := hotelstays.KindOf(err)
 	fault, _ := errors.AsType[*hotelstays.TransportError](err)
@@ -39,7 +40,7 @@ func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 	return connectionFault(err)
 }
 
-// connectionFault returns the kind of an error without an answer.
+// connectionFault returns the value of the attribute error.type for a request that got no answer.
 func connectionFault(err error) string {
 	var certificate *tls.CertificateVerificationError
 	var dial *net.OpError
@@ -54,7 +55,7 @@ func connectionFault(err error) string {
 	return kindNoAnswer
 }
 
-// attemptErrorType returns the kind of an attempt's error, or "".
+// attemptErrorType returns the value of the attribute error.type for one attempt, or "" if the attempt succeeded.
 func attemptErrorType(a *hotelstays.AttemptInfo) string {
 	kind := hotelstays.KindOf(a.Err)
 	switch {

@@ -66,7 +66,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	return i, nil
 }
 
-// record records the metrics of a call. kind is the error type of its error, or "".
+// record records the metrics of a call that has ended. kind is the result of errorType.
 func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string) {
 	target := append(serverAttributes(info.BaseURL), keyOperation.String(string(info.Operation)))
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
@@ -98,7 +98,7 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 	}
 }
 
-// attemptOutcome returns the HTTP status of an attempt, or the type of its error.
+// attemptOutcome returns the attribute error.type of an attempt, or its HTTP status if it has no error.
 func attemptOutcome(a *hotelstays.AttemptInfo) attribute.KeyValue {
 	if kind := attemptErrorType(a); kind != "" {
 		return semconv.ErrorTypeKey.String(kind)

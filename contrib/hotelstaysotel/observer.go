@@ -23,8 +23,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider records the metrics. Default: the global provider.
 	MeterProvider metric.MeterProvider
-	// ClientSpans gives the spans of calls the kind client. Service maps need it unless the client's transport makes a
-	// client span for each request. Default: the kind internal. Spans of helpers are always internal.
+	// ClientSpans gives the spans of calls the kind client instead of internal. Service maps need it, unless the
+	// client's transport makes a client span for each request. Spans of helpers are always internal.
 	ClientSpans bool
 }
 
@@ -51,7 +51,6 @@ func New(opts *Options) (hotelstays.Observer, error) {
 	return hotelstays.Observer{CallStart: o.callStart, CallEnd: o.callEnd, HelperStart: o.helperStart, HelperEnd: o.helperEnd}, nil
 }
 
-// meters returns the MeterProvider of the options, or the global provider.
 func (o *Options) meters() metric.MeterProvider {
 	if o == nil || o.MeterProvider == nil {
 		return otel.GetMeterProvider()
@@ -75,7 +74,8 @@ func (o *observer) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 	o.metrics.record(ctx, &info, kind)
 }
 
-// helperStart starts the span of a helper, whose calls have child spans. Metrics count only the calls.
+// helperStart starts the span of a helper, such as BookAndRecover. The spans of the helper's calls are its children.
+// Helpers have no metrics.
 func (o *observer) helperStart(ctx context.Context, start hotelstays.CallStart) context.Context {
 	return o.start(ctx, trace.SpanKindInternal, keyHelper, start)
 }
@@ -84,15 +84,15 @@ func (o *observer) helperEnd(ctx context.Context, info hotelstays.CallInfo) {
 	o.end(ctx, errorType(info.Err, nil), nil)
 }
 
-// start starts a span. It stores the span in ctx with the observer as the key, because at the end the current span
-// of ctx may belong to another observer.
+// start starts a span and stores it in ctx under the key o. The function end finds it by this key, because the current
+// span of ctx may then belong to another observer.
 func (o *observer) start(ctx context.Context, kind trace.SpanKind, name attribute.Key, start hotelstays.CallStart) context.Context {
 	attrs := append(serverAttributes(start.BaseURL), name.String(string(start.Operation)))
 	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), trace.WithSpanKind(kind), trace.WithAttributes(attrs...))
 	return context.WithValue(ctx, o, span)
 }
 
-// end ends the span of ctx. kind is the type of the call's error, or "". call is nil for a helper.
+// end ends the span that start stored in ctx. kind is the result of errorType. call is nil for a helper.
 func (o *observer) end(ctx context.Context, kind string, call *hotelstays.CallInfo) {
 	span, ok := ctx.Value(o).(trace.Span)
 	if !ok {

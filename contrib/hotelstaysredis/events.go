@@ -21,12 +21,11 @@ type EventStoreOptions struct {
 	Prefix string
 }
 
-// EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore
-// that made it: no other EventStore can release the claim, and the claim ends by itself with its
-// lease. Any EventStore may call Done.
+// EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore that made it: no
+// other EventStore can release the claim, and the claim ends by itself with its lease. Any EventStore may call Done.
 //
-// In a cluster, all events are in one slot, because copies of an event may share only some of their
-// keys, and a script must see all of these keys. An EventStore is safe for concurrent use.
+// In a Redis cluster, all events are in one hash slot. Copies of an event may share only some of their keys, and a
+// script needs all these keys in one hash slot. An EventStore is safe for concurrent use.
 type EventStore struct {
 	client redis.UniversalClient
 	prefix string
@@ -94,7 +93,7 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	return err
 }
 
-// run runs a script on the keys of one event. Redis counts times in milliseconds.
+// run runs a script on the keys of one event. span is the lease or the retention of the event.
 func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, keys []string, span time.Duration,
 	args ...any) (reply string, err error) {
 	switch {

@@ -60,15 +60,14 @@ const (
 	defaultTimeout = time.Second
 )
 
-// RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and Redis's clock counts. A slot
-// is free one second plus Margin after its request arrived at the service. This time is calculated from the answer.
-// The slot is free immediately if the request never left. Processes wait in one queue, each with an equal number of places,
-// and priorities apply across all processes. Inside a process, accounts take turns, as in the limiter of
-// hotelstays.NewRateLimiter.
+// RateLimiter is a hotelstays.RateLimiter. Redis stores the slots of each RateLimitKey, and Redis's clock decides when
+// a slot is free. A slot is free one second plus Margin after its request arrived at the service. The limiter
+// calculates the time of the arrival from the answer. The slot is free immediately if the request never left. Processes
+// wait in one queue, each with an equal number of places, and priorities apply across all processes. Inside a process,
+// accounts take turns, as in the limiter of hotelstays.NewRateLimiter.
 //
-// A RateLimiter is safe for concurrent use and needs no closing: its goroutines end when its
-// permits are done and its pauses are over, or when the client is closed. While Redis is
-// unavailable, they end after the Lease.
+// A RateLimiter is safe for concurrent use and needs no closing: its goroutines end when its permits are done and its
+// pauses are over, or when the client is closed. While Redis is unavailable, they end after the Lease.
 type RateLimiter struct {
 	client   redis.UniversalClient
 	opts     RateLimiterOptions
@@ -133,7 +132,8 @@ func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitReque
 	return l.acquire(ctx, req)
 }
 
-// caller returns the place of a call in the queue of this process: its account, priority and weight.
+// caller returns the account, the priority and the weight of a call, which decide its place in the queue of this
+// process.
 func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	if r.opts.Weight != nil {
@@ -142,7 +142,7 @@ func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	return c
 }
 
-// Pause stops granting slots of key before the time until. This process stops immediately. Other processes
+// Pause makes the limiter grant no slot of key before the time until. This process stops immediately. Other processes
 // stop when Redis has stored the pause. An operation without a rate limit is paused only in this process.
 func (r *RateLimiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 	if l := r.ofKey(key); l != nil {
@@ -168,8 +168,8 @@ func (r *RateLimiter) ofKey(key hotelstays.RateLimitKey) *keyLimiter {
 	return l
 }
 
-// checkEviction logs a warning if maxmemory-policy is wrong. It uses INFO, because managed
-// servers forbid CONFIG.
+// checkEviction logs a warning if Redis may evict keys under its maxmemory-policy. It reads the policy with INFO,
+// because managed servers forbid CONFIG.
 func (r *RateLimiter) checkEviction() {
 	ctx, cancel := context.WithTimeout(context.Background(), r.opts.Timeout)
 	defer cancel()

@@ -19,15 +19,17 @@ import (
 )
 
 const (
-	// retryPause is the pause between two attempts to reach an unavailable Redis.
+	// retryPause is the pause after a failed call of Redis.
 	retryPause = window / 2
-	// renewPause is the pause between two reports of pending permits and of requests without an answer.
+	// renewPause is how often the process renews the leases of its pending permits, and reports requests that have no
+	// answer yet.
 	renewPause = window / 2
 )
 
-// keyLimiter takes a turn whenever it has something to report, or callers wait. The method schedule decides when, begin
-// collects the report, exchange calls Redis, and apply or turnFailed processes the result. Callers do not
-// call Redis themselves, because Sent and Done must not block: they are called while a request is written.
+// keyLimiter distributes the slots of one rate limit among the callers of this process. A turn is one call of turn.lua,
+// which reports sent requests and gets slots. The method schedule starts the next turn, begin collects its input,
+// exchange calls Redis, and apply or turnFailed handles the result. Callers never call Redis themselves, because Sent
+// and Done must not block: they are called while a request is written.
 type keyLimiter struct {
 	limiter *RateLimiter
 	key     hotelstays.RateLimitKey
@@ -46,24 +48,24 @@ type keyLimiter struct {
 	slots
 }
 
-// grant is the result for a waiting caller: a permit or an error.
+// grant is what a waiting caller receives: a permit or an error.
 type grant struct {
 	permit hotelstays.Permit
 	err    error
 }
 
-// place holds what the last reply said about tickets. A ticket is one place of this process in the fleet's queue.
+// place holds the tickets that Redis has given to this process. A ticket is one place in the queue of all processes.
 type place struct {
 	tickets    int
 	maxTickets int       // the most tickets that this process may have
 	servedAt   time.Time // time at which the first ticket can be served
 }
 
-// outage is zero while Redis is available.
+// outage describes a failure of Redis. It is zero while Redis is available.
 type outage struct {
 	err     error // why Redis is unavailable
 	retryAt time.Time
-	// giveUpAt is when retries end if no caller waits. At that time all leases have ended.
+	// giveUpAt is when the retries end if no caller waits. All leases in Redis have ended by then.
 	giveUpAt time.Time
 }
 
@@ -113,7 +115,7 @@ func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitReques
 	}
 }
 
-// wait waits for a slot from Redis.
+// wait waits until Redis grants a slot, the call of Redis fails, or ctx ends.
 func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -148,7 +150,8 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	return nil, ctx.Err()
 }
 
-// refusal returns an error if waiting is useless for the caller. The caller of refusal holds l.mu.
+// refusal returns an error if a call should not wait: its deadline is before the end of a pause, or Redis is
+// unavailable. The caller of refusal holds l.mu.
 func (l *keyLimiter) refusal(ctx context.Context) error {
 	switch end, ok := ctx.Deadline(); {
 	case ok && end.Before(l.paused):
@@ -175,7 +178,7 @@ func (l *keyLimiter) pause(until time.Time) {
 	}
 }
 
-// schedule begins the next turn, or sets the timer for it. The caller holds l.mu.
+// schedule starts the next turn (see keyLimiter), or sets the timer for it. The caller of schedule holds l.mu.
 func (l *keyLimiter) schedule() {
 	now := time.Now()
 	at := l.due(now)
@@ -191,7 +194,8 @@ func (l *keyLimiter) schedule() {
 	}
 }
 
-// due returns the time of the next turn, or the zero time if no turn is needed. The caller holds l.mu.
+// due returns the time of the next turn (see keyLimiter), or the zero time if no turn is needed. The caller of due
+// holds l.mu.
 func (l *keyLimiter) due(now time.Time) time.Time {
 	at := l.reportAt
 	if len(l.pending) > 0 {
@@ -212,7 +216,7 @@ func (l *keyLimiter) due(now time.Time) time.Time {
 	return at
 }
 
-// sooner returns the earlier time. It ignores a zero time.
+// sooner returns the earlier of a and b, or b if a is zero.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -227,7 +231,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// takeTurn carries out the turn that schedule has started.
+// takeTurn calls turn.lua once, handles the result, and schedules the next turn.
 func (l *keyLimiter) takeTurn() {
 	l.mu.Lock()
 	t := l.begin(time.Now())
@@ -247,7 +251,7 @@ func (l *keyLimiter) takeTurn() {
 	}
 }
 
-// begin collects what the next turn reports and requests. The caller holds l.mu.
+// begin collects the input of the next call of turn.lua. The caller of begin holds l.mu.
 func (l *keyLimiter) begin(now time.Time) turn {
 	l.turns++
 	t := turn{report: l.collect(now), number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now))}
@@ -261,13 +265,14 @@ func (l *keyLimiter) begin(now time.Time) turn {
 	return t
 }
 
-// restAfterOutage returns how long Redis must grant nothing after an outage. Redis may have lost its memory, and processes
-// that have not reached it again may still send requests. The last window counts the requests that were just sent.
+// restAfterOutage returns how long Redis must grant no slots after an outage. Redis may have lost its memory, and
+// processes that still use the fallback may send requests until they reach Redis. The service counts their last
+// requests for one more window.
 func (l *keyLimiter) restAfterOutage() time.Duration {
 	return retryPause + l.limiter.opts.Timeout + l.window()
 }
 
-// apply processes a reply, and grants slots to waiting callers. The caller holds l.mu.
+// apply stores the reply of Redis, and passes the granted slots to waiting callers. The caller of apply holds l.mu.
 func (l *keyLimiter) apply(r reply) {
 	now := time.Now()
 	l.outage = outage{}
@@ -291,7 +296,8 @@ func (l *keyLimiter) apply(r reply) {
 	}
 }
 
-// turnFailed keeps the report for the next turn, and ends all waits with an error. The caller holds l.mu.
+// turnFailed handles a failed call of Redis. It keeps the report for the next call, and every waiting caller gets an
+// error. The caller of turnFailed holds l.mu.
 func (l *keyLimiter) turnFailed(t turn, err error) {
 	now := time.Now()
 	if l.outage.err == nil && l.limiter.fallback != nil {
@@ -314,7 +320,7 @@ func (l *keyLimiter) turnFailed(t turn, err error) {
 	}
 }
 
-// answerFirst ends the wait of the first caller. The caller of answerFirst holds l.mu.
+// answerFirst passes g to the caller that is first in the queue. The caller of answerFirst holds l.mu.
 func (l *keyLimiter) answerFirst(g grant) {
 	l.waiters.Pop() <- g
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-// reportPause is how long the report of an arrival may wait, so that one turn reports several arrivals. The
-// wait does not delay the time at which the slot is free.
+// reportPause is how long a process collects reports of sent requests before it calls Redis. The pause does not delay
+// the time at which a slot is free.
 const reportPause = 20 * time.Millisecond
 
-// slots are guarded by the mutex of their keyLimiter.
+// slots holds the permits of a keyLimiter, and the report that Redis has not received. The mutex of the keyLimiter
+// guards it.
 type slots struct {
 	pending  map[int64]*permit // number to permit: permits that are neither done nor reported as sent
 	next     int64             // number of the next permit
@@ -23,7 +24,7 @@ type slots struct {
 	transit  pacing.Transit
 }
 
-// report holds what Redis does not know yet. Permits are identified by their numbers.
+// report holds the changes of permits that Redis does not know yet. A number identifies a permit.
 type report struct {
 	arrived []arrival
 	unused  []int64
@@ -31,7 +32,7 @@ type report struct {
 	refused time.Time // time of the last 429; zero if there was none
 }
 
-// arrival is the number of a permit whose request left, and the latest time at which the request arrived.
+// arrival reports that the request of a permit has left, and the latest time at which it can have reached the service.
 type arrival struct {
 	number int64
 	by     time.Time
@@ -44,14 +45,16 @@ type permit struct {
 	sent    time.Time // zero if the request has not left
 }
 
-// Sent records the time. The time is reported to Redis after the answer, or half a second later.
+// Sent records the time at which the request left. Redis receives this report after the answer, or after about half a
+// second if there is no answer.
 func (p *permit) Sent() {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
 	p.sent = time.Now()
 }
 
-// Done makes the next turn report the slot: as unused, or as free one window after the arrival.
+// Done ends the permit. The next call of Redis reports the slot as unused, or as free one window after the arrival of
+// the request.
 func (p *permit) Done(r hotelstays.PermitResult) {
 	p.limiter.mu.Lock()
 	defer p.limiter.mu.Unlock()
@@ -59,7 +62,7 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	p.limiter.schedule()
 }
 
-// end adds a permit to the report.
+// end removes a permit from pending, and adds it to the report.
 func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 	_, unreported := s.pending[p.number]
 	delete(s.pending, p.number)
@@ -80,10 +83,11 @@ func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 	s.reportBy(now.Add(reportPause))
 }
 
-// reportBy makes the next turn happen at the time at, or earlier.
+// reportBy makes the process call Redis at the time at, or earlier.
 func (s *slots) reportBy(at time.Time) { s.reportAt = sooner(s.reportAt, at) }
 
-// collect returns the report of a turn. Once per renewPause the report also renews all pending permits.
+// collect returns the report for Redis, and begins a new one. Once per renewPause it adds all pending permits to the
+// report.
 func (s *slots) collect(now time.Time) (r report) {
 	r, s.report, s.reportAt = s.report, report{}, time.Time{}
 	if now.Before(s.renewAt) {
@@ -101,7 +105,7 @@ func (s *slots) collect(now time.Time) (r report) {
 	return r
 }
 
-// restore adds a report to the next report, because Redis may not have received it.
+// restore adds the report of a failed call to the next report, because Redis may not have received it.
 func (s *slots) restore(r report) {
 	s.report.arrived = append(r.arrived, s.report.arrived...)
 	s.report.unused = append(r.unused, s.report.unused...)

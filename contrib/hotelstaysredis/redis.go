@@ -18,9 +18,9 @@ import (
 
 const defaultPrefix = "hotelstays"
 
-// within runs call, and stops waiting for it when ctx ends, because go-redis by default respects only its own
-// timeouts. The command may still be executed afterwards. A result after the deadline of ctx is ignored. The
-// process may have been frozen, and Redis may have granted the same claim, lease or slot to another process.
+// within runs call, and stops waiting for it when ctx ends, because go-redis by default respects only its own timeouts.
+// Redis may still execute the command afterwards. A result after the deadline of ctx is ignored: the process may have
+// been frozen, and another process may have got the same claim, lease or slot meanwhile.
 func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -42,21 +42,20 @@ func within[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	return none, cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
-// runScript runs a script within ctx. read reads its reply.
+// runScript runs a Lua script within ctx, and converts the reply with read.
 func runScript[T any](ctx context.Context, client redis.UniversalClient, s *redis.Script, read func(*redis.Cmd) (T, error),
 	keys []string, args ...any) (T, error) {
 	return within(ctx, func(ctx context.Context) (T, error) { return read(s.Run(ctx, client, keys, args...)) })
 }
 
-// newID returns a random id, which no other process has.
+// newID returns 8 random bytes as hex text.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// invalid returns the error of a constructor with the problems of its arguments, or nil if
-// all of them are nil.
+// invalid joins the problems of a constructor's arguments into one error. It returns nil if all problems are nil.
 func invalid(constructor string, problems ...error) error {
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("hotelstaysredis: %s: %w", constructor, err)

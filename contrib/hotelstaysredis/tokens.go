@@ -79,7 +79,7 @@ func (s *TokenStore) redisKeys(key string) (token, lease string) {
 	return tag + ":token", tag + ":fetch"
 }
 
-// run runs a script whose reply is 1 for true and 0 for false.
+// run runs a script that replies 1 for true or 0 for false.
 func (s *TokenStore) run(ctx context.Context, script *redis.Script, keys []string, args ...any) (bool, error) {
 	return runScript(ctx, s.client, script, (*redis.Cmd).Bool, keys, args...)
 }
@@ -96,7 +96,7 @@ func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, er
 	return token, nil
 }
 
-// read returns a token twice: as it is stored, and decrypted.
+// read returns the stored token, both encrypted (sealed) and decrypted. If there is no token, sealed is nil.
 func (s *TokenStore) read(ctx context.Context, redisKey string) (sealed []byte, token hotelstays.Token, err error) {
 	sealed, err = within(ctx, func(ctx context.Context) ([]byte, error) { return s.client.Get(ctx, redisKey).Bytes() })
 	if errors.Is(err, redis.Nil) {
@@ -113,10 +113,9 @@ func (s *TokenStore) read(ctx context.Context, redisKey string) (sealed []byte, 
 	return sealed, token, nil
 }
 
-// storeToken stores a token. It returns 0 if the process has lost its lease meanwhile,
-// because another process may have stored a newer token.
-// KEYS: token, lease. ARGV: the sealed token, its life in ms or 0, the id of the lease or
-// an empty text.
+// storeToken is a script that stores a token and returns 1. If the process has lost its lease, the script stores
+// nothing and returns 0, because another process may have stored a newer token. KEYS: token, lease. ARGV: the encrypted
+// token, its life in ms or 0, the id of the lease or an empty text.
 var storeToken = redis.NewScript(`
 local holder = redis.call('GET', KEYS[2])
 if ARGV[3] ~= '' and holder ~= ARGV[3] and (holder or redis.call('EXISTS', KEYS[1]) == 1) then
@@ -163,7 +162,7 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	return err
 }
 
-// compareAndDelete deletes a key if it still has the given value.
+// compareAndDelete is a script that deletes a key if its value is ARGV[1].
 var compareAndDelete = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then
 	return redis.call('DEL', KEYS[1])
@@ -184,7 +183,8 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 	return nil
 }
 
-// leaseFetch also succeeds if its own id holds the lease already, because go-redis sends a command again if its reply was lost.
+// leaseFetch is a script that takes the lease for fetching a token. It also succeeds if the same id already holds the
+// lease, because go-redis sends a command again if the reply was lost.
 var leaseFetch = redis.NewScript(`
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then
@@ -232,7 +232,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// renew keeps a lease alive until ctx ends.
+// renew extends a lease three times per FetchLease, until ctx ends.
 func (s *TokenStore) renew(ctx context.Context, redisKey, leaseID string) {
 	ticker := time.NewTicker(s.lease / 3)
 	defer ticker.Stop()

@@ -18,7 +18,7 @@ var turnSource string
 
 var turnScript = redis.NewScript(turnSource)
 
-// turn is the input of one call of turn.lua: the report, and the number of slots that callers wait for.
+// turn is the input of one call of turn.lua: a report, and how many slots the process needs.
 type turn struct {
 	report
 	number int64 // Redis ignores a turn that arrives after a turn with a higher number
@@ -35,7 +35,7 @@ type reply struct {
 	refused             time.Duration // age of the fleet's last 429; negative if there was none
 }
 
-// exchange calls turn.lua. A reply after Timeout is an error.
+// exchange calls turn.lua. It fails if Redis does not reply within Timeout.
 func (l *keyLimiter) exchange(t turn) (reply, error) {
 	opts := l.limiter.opts
 	ctx, cancel := context.WithTimeout(context.Background(), opts.Timeout)
@@ -56,8 +56,8 @@ func (l *keyLimiter) exchange(t turn) (reply, error) {
 	return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, time.Duration(n[4]) * time.Microsecond}, nil
 }
 
-// refusedAgo returns the age of the 429 in microseconds, or -1 if there was none. An age needs no common clock. If the
-// script runs late, it takes the 429 for later than it was, which is safe.
+// refusedAgo returns how long ago the service answered with a 429, in microseconds, or -1 if it did not. Redis receives
+// a duration because its clock may differ from this process's clock.
 func (t *turn) refusedAgo() int64 {
 	if t.refused.IsZero() {
 		return -1
@@ -65,7 +65,7 @@ func (t *turn) refusedAgo() int64 {
 	return t.began.Sub(t.refused).Microseconds()
 }
 
-// ages returns each arrival as number:age.
+// ages returns the arrivals as number:age, separated by spaces, with the age in microseconds.
 func (t *turn) ages() string {
 	var text strings.Builder
 	for _, a := range t.arrived {

@@ -11,8 +11,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// args are the arguments of a job, which are one JSON object. Reference and Account make a live job unique among the
-// live jobs of its kind. Request is the encrypted request of a booking. The object also has the fields of the state.
+// args are the arguments of a job. Their JSON is one object with the exported fields here and the fields of state.
+// Reference and Account make a job unique among the live jobs of its kind. Request is the encrypted request of a
+// booking.
 type args struct {
 	Reference string `json:"reference" river:"unique"`
 	Account   string `json:"account" river:"unique"`
@@ -33,7 +34,7 @@ func (bookingJob) Kind() string { return "hotelstays_booking" }
 func (cancelJob) Kind() string  { return "hotelstays_cancel" }
 func (orderJob) Kind() string   { return "hotelstays_order" }
 
-// Kind returns River's name of the kind.
+// Kind returns the name of the job's kind in River, such as hotelstays_booking.
 func (a args) Kind() string {
 	switch a.kind {
 	case durable.KindCancel:
@@ -46,11 +47,11 @@ func (a args) Kind() string {
 
 type plainArgs args // has no MarshalJSON and no UnmarshalJSON
 
-// withoutNUL removes the escape of NUL from JSON, because jsonb cannot hold NUL. It keeps an escaped backslash before
-// the same letters.
+// withoutNUL removes \u0000 from JSON, because jsonb cannot hold NUL. It keeps \\u0000, which is an escaped backslash
+// and the text u0000.
 var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, ``)
 
-// MarshalJSON returns the fields of the state and the other arguments in one object.
+// MarshalJSON writes one object with the fields of a.state and the other arguments.
 func (a args) MarshalJSON() ([]byte, error) {
 	fields := map[string]json.RawMessage{}
 	err := json.Unmarshal(a.state, &fields)
@@ -67,7 +68,7 @@ func (a args) MarshalJSON() ([]byte, error) {
 	return []byte(withoutNUL.Replace(string(text))), err
 }
 
-// UnmarshalJSON divides the object into the state and the other arguments.
+// UnmarshalJSON reads the object of MarshalJSON.
 func (a *args) UnmarshalJSON(text []byte) error {
 	fields := map[string]json.RawMessage{}
 	err := json.Unmarshal(text, &fields)
@@ -83,7 +84,7 @@ func (a *args) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// version identifies a state of a job, and the run that works on it.
+// version is the Version of a job's row. It changes when the arguments change, or when another worker takes the job.
 type version struct {
 	id      int64
 	running bool
@@ -91,7 +92,8 @@ type version struct {
 	args    string
 }
 
-// rowOf returns a job as a row. If the job has ended, the engine decides by the state whether a new job may replace it.
+// rowOf converts a job into a row for the engine. If the job has ended, the engine decides by the row's state whether a
+// new job may replace it.
 func rowOf(kind durable.Kind, job *rivertype.JobRow) *durable.Row {
 	v := version{id: job.ID, running: job.State == rivertype.JobStateRunning, args: string(job.EncodedArgs)}
 	if job.AttemptedAt != nil {

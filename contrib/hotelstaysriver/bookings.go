@@ -139,9 +139,9 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 	return nil
 }
 
-// queues divides the workers of this process. Cancellations and followed orders get a fifth each, if the
-// process has OnCancel or OnOrder. Each kind gets at least two workers, because a function of the caller may
-// block one.
+// queues returns the queues of this process, and divides MaxWorkers among them. Cancellations get a fifth if there is
+// an OnCancel, and followed orders get a fifth if there is an OnOrder. Each queue gets at least two workers if
+// MaxWorkers allows it, because a hanging function of the caller blocks a worker.
 func (b *Bookings) queues() map[string]river.QueueConfig {
 	atLeast := min(b.cfg.MaxWorkers, 2)
 	queues, bookings := map[string]river.QueueConfig{}, b.cfg.MaxWorkers

@@ -25,7 +25,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// store is a durable.Store.
+// store is a durable.Store that keeps rows as jobs in River's table.
 type store struct {
 	pool             *pgxpool.Pool
 	river            *river.Client[pgx.Tx] // it only inserts jobs
@@ -34,7 +34,7 @@ type store struct {
 	idle             time.Duration // the longest time that a transaction may be idle
 }
 
-// nameIn returns the name of a table or type in a schema.
+// nameIn returns the quoted name of a table or type, with the schema if it is not empty.
 func nameIn(schema, name string) string {
 	if schema == "" {
 		return pgx.Identifier{name}.Sanitize()
@@ -48,7 +48,7 @@ var liveStates = []rivertype.JobState{
 	rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }
 
-// queueOf returns the queue of a kind. An older version put all kinds into the queue of bookings.
+// queueOf returns the queue for jobs of a kind. Jobs of an older version are all in the queue of bookings.
 func (s *store) queueOf(kind durable.Kind) string {
 	switch kind {
 	case durable.KindCancel:
@@ -59,12 +59,12 @@ func (s *store) queueOf(kind durable.Kind) string {
 	return s.queue
 }
 
-// InTx makes the commit wait for the disk, even if synchronous_commit is off. The log is written in order, so
-// earlier commits of the caller are then on disk, too.
+// InTx calls f in a transaction. The commit waits for the disk, even if synchronous_commit is off. Earlier commits of
+// the caller are then on disk, too, because PostgreSQL writes its log in order.
 //
-// PostgreSQL ends the transaction when it is idle for too long. Otherwise a function of the caller that
-// hangs, or a machine that has vanished, would keep the lock on its job for hours (TCP's defaults). River's
-// rescuer and scheduler wait for that lock.
+// PostgreSQL ends the transaction if it is idle for longer than s.idle. Otherwise a hanging function of the caller, or
+// a machine that has vanished, would lock its job for hours (TCP's defaults). River's rescuer and scheduler would wait
+// for that lock.
 func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx) error) error {
 	begin := fmt.Sprintf(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d;
 		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`, s.idle.Milliseconds())
@@ -73,8 +73,8 @@ func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx
 	})
 }
 
-// Insert inserts a job. It does not lock the reference's previous job, which has ended, because a transaction that has
-// locked the previous job may be waiting for the new job.
+// Insert inserts a job. If the reference has a live job, it locks and returns that job instead. It does not lock an
+// ended job of the reference, because a transaction that has locked the ended job may wait for the new job.
 func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before *durable.Row, err error) {
 	if err := check(tx, row.Reference); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func check(tx pgx.Tx, reference string) error {
 	return nil
 }
 
-// Lock locks the live job of a reference. Without a live job it locks the last job.
+// Lock locks and returns the live job of a reference, or its last job if no job is live.
 func (s *store) Lock(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Row, error) {
 	if err := check(tx, id.Reference); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *store) Lock(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Ro
 	}
 }
 
-// Look returns the live job of a reference. Without a live job it returns the last job.
+// Look returns the live job of a reference, or its last job if no job is live.
 func (s *store) Look(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Row, error) {
 	if err := check(tx, id.Reference); err != nil {
 		return nil, err
@@ -138,22 +138,21 @@ func (s *store) Look(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Ro
 	return s.latest(ctx, tx, id, 0, "")
 }
 
-// Read is Look without a transaction.
+// Read is like Look, but needs no transaction.
 func (s *store) Read(ctx context.Context, id durable.ID) (*durable.Row, error) {
 	return s.latest(ctx, s.pool, id, 0, "")
 }
 
-// querier is a pool or a transaction.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// endingOf reads the ending of a booking from the metadata of its job. The ending is not among the arguments, so
-// that a person can retry the job. A job that River has cancelled or discarded has no ending.
+// endingOf is an SQL expression for the ending of a booking, which is in the job's metadata. It is not in the
+// arguments, so that a person can retry the job in River. A job that River has cancelled or discarded has no ending.
 const endingOf = `CASE WHEN kind = 'hotelstays_booking' AND finalized_at IS NOT NULL AND metadata ? 'hotelstays_ending'
 	THEN jsonb_build_object('ending', metadata -> 'hotelstays_ending') ELSE '{}' END`
 
-// find returns jobs of a kind. In the condition, $2 is the first of params.
+// find returns the jobs of a kind that meet an SQL condition. The condition refers to the first of params as $2.
 func (s *store) find(ctx context.Context, q querier, kind durable.Kind, condition string, params ...any) ([]durable.Row, error) {
 	rows, err := q.Query(ctx, `SELECT id, state::text, attempted_at, scheduled_at, finalized_at, args || `+endingOf+`,
 		args ->> 'account', args ->> 'reference' FROM `+s.table+` WHERE kind = $1 AND `+condition,
@@ -175,8 +174,8 @@ func (s *store) find(ctx context.Context, q querier, kind durable.Kind, conditio
 	return found, nil
 }
 
-// latest returns the live job of a reference, or the last job if there is no live job. It ignores the job with
-// the id except. lock is the end of the statement, such as FOR UPDATE.
+// latest returns the live job of a reference, or its last job if no job is live. except is the id of a job to ignore.
+// lock ends the SQL statement, such as FOR UPDATE.
 func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int64, lock string) (*durable.Row, error) {
 	wanted, err := json.Marshal(map[string]string{"account": id.Account, "reference": id.Reference})
 	if err != nil {
@@ -197,9 +196,9 @@ func (s *store) List(ctx context.Context, after durable.ID, all bool, limit int)
 		ORDER BY `+account+`, `+reference+` LIMIT `+fmt.Sprint(limit), after.Account, after.Reference, all)
 }
 
-// Save stores a row in its job. If no worker runs the job of an open row, the job becomes available when it is due,
-// even if it was cancelled before. If a worker runs the job, Save changes attempted_at, so that River's rescuer leaves
-// the job to this worker for longer.
+// Save stores a row in its job. The job of an open row becomes available when it is due, even if it was cancelled
+// before. If a worker runs that job, Save changes attempted_at instead, so that River's rescuer leaves the job to the
+// worker for longer.
 func (s *store) Save(ctx context.Context, tx pgx.Tx, row *durable.Row) error {
 	text, err := json.Marshal(s.args(row))
 	if err != nil {
@@ -243,7 +242,7 @@ func (s *store) takeTurns(ctx context.Context, kind durable.Kind) error {
 	return err
 }
 
-// Failed adds the names of the package and the call to an error.
+// Failed puts the names of the package and of the call in front of an error.
 func (s *store) Failed(call string, err error) error {
 	return fmt.Errorf("hotelstaysriver: %s: %w", call, err)
 }

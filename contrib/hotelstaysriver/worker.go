@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// countedFailures is how many failures of a job River counts. The remaining attempts,
-	// over thirty thousand, are for processes that die.
+	// countedFailures is how many failures of a job use up an attempt in River. Later failures use up none: the
+	// remaining attempts, over thirty thousand, are for processes that die.
 	countedFailures = 1000
-	// maxFailurePause is the longest pause after a failure.
+	// maxFailurePause is the longest pause before a failed job is tried again.
 	maxFailurePause = 5 * time.Minute
 	// A job sleeps for movedPause if it has changed or another run has taken it, and for noHandlerPause if this
 	// process has no OnCancel or OnOrder for it.
@@ -31,7 +31,7 @@ const (
 	turnsPause = time.Second
 )
 
-// worker works on the jobs of a kind.
+// worker is River's worker for the jobs of one kind.
 type worker[A river.JobArgs] struct {
 	river.WorkerDefaults[A]
 	b         *Bookings
@@ -43,7 +43,8 @@ type worker[A river.JobArgs] struct {
 	nextTurns time.Time
 }
 
-// Timeout bounds a step, including the caller's function. River does not rescue a job before its timeout.
+// Timeout returns the time limit of one run of a job, including a function of the caller such as OnOutcome. River does
+// not rescue a job before this limit.
 func (w *worker[A]) Timeout(job *river.Job[A]) time.Duration {
 	row := rowOf(w.kind, job.JobRow)
 	return w.b.Engine.Timeout(row)
@@ -58,8 +59,8 @@ func (w *worker[A]) NextRetry(job *river.Job[A]) time.Time {
 	return time.Now().Add(min(pause, maxFailurePause))
 }
 
-// Work does a step. It returns nil only if the job is completed in the database, and never lets River
-// use up the job's attempts.
+// Work runs a job once. It returns nil only if the job is completed in the database. Otherwise River runs the job
+// again, and the job never runs out of attempts.
 func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 	if w.noHandler {
 		return river.JobSnooze(noHandlerPause)
@@ -82,8 +83,8 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 	return w.b.failed(ctx, job.JobRow, row, err)
 }
 
-// takeTurns makes the jobs of accounts take turns while jobs begin late. Otherwise River starts the job that has been
-// due for longest.
+// takeTurns lets accounts take turns while jobs begin late. Otherwise River starts the job that has been due longest,
+// and an account with many jobs delays other accounts.
 func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 	now := time.Now()
 	if w.b.cfg.Clients == nil || now.Before(job.ScheduledAt.Add(late)) || !w.turns.TryLock() {
@@ -100,7 +101,8 @@ func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 	w.nextTurns = time.Now().Add(turnsPause)
 }
 
-// failed returns err. After many failures of the job it logs err, and returns a pause, which costs no attempt.
+// failed returns the error that River receives for a failed job. After countedFailures failures it logs err, and
+// returns a snooze of five minutes, which uses up no attempt.
 func (b *Bookings) failed(ctx context.Context, job *rivertype.JobRow, row *durable.Row, err error) error {
 	var snooze *river.JobSnoozeError
 	var cancel *river.JobCancelError

@@ -77,14 +77,15 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	return nil
 }
 
-// dayBeforeStart is a day before this process started. Only a virtual clock is earlier.
+// dayBeforeStart is a day before this process started. If the clock shows an earlier time, it is the virtual clock of a
+// test.
 var dayBeforeStart = time.Now().AddDate(0, 0, -1).Round(0)
 
-// maxSkew is the tolerated difference between the clocks of the database and the process. The clocks of
-// two processes then differ by less than five seconds, which a proof of absence allows.
+// maxSkew is the tolerated difference between the clocks of the database and this process. The clocks of two processes
+// then differ by less than durable.ClockMargin, which is five seconds.
 const maxSkew = 2 * time.Second
 
-// schemaTables are statements that return 1 if the connection finds the table hotelstays_schema, and otherwise 0.
+// schemaTables are queries that return 1 if the table hotelstays_schema exists, and otherwise 0.
 var schemaTables = map[Dialect]string{
 	PostgreSQL: `SELECT COUNT(to_regclass('hotelstays_schema'))`,
 	MySQL:      `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'hotelstays_schema'`,
@@ -117,7 +118,8 @@ func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 	return nil
 }
 
-// settings are the database settings that Check reads. A query returns the value, and whether it is harmful.
+// settings are the database settings that Check reads. A query returns the value, and whether it is harmful. effect is
+// the warning for a harmful value.
 var settings = map[Dialect][]struct{ name, query, effect string }{
 	PostgreSQL: {
 		{"synchronous_commit", `SELECT current_setting('synchronous_commit'), current_setting('synchronous_commit') = 'off'`,

@@ -29,22 +29,22 @@ const (
 
 // grammar is the SQL that differs between the databases.
 type grammar struct {
-	// now is the database's clock in microseconds since 1970, constant within a statement.
+	// now is SQL for the database's clock in microseconds since 1970. The value is constant within a statement.
 	now string
-	// conflict begins the assignments of an upsert. proposed is the value that the upsert would insert into a
-	// column. On the right side of an assignment, write the table's name before a column. MySQL executes
-	// assignments in order, so a column that other assignments read comes last.
+	// conflict is the SQL between the INSERT of an upsert and its assignments. proposed is SQL for the value that the
+	// INSERT would write into a column. On the right side of an assignment, write the table's name before a column.
+	// MySQL executes assignments in order, so assign a column last if other assignments read it.
 	conflict, proposed string
 	isolation          sql.IsolationLevel
 	// lock is the end of a SELECT that locks its rows. It is empty if the database has no row locks.
 	lock string
-	// guard is the first statement of a transaction that calls a function of the caller. It makes the
-	// server end the transaction if it is idle for half a minute. Otherwise a machine that has vanished
-	// or is frozen would keep its locks for hours.
+	// guard is the first statement of a transaction in which a function of the caller runs. It makes the server end the
+	// transaction if it is idle for half a minute. Otherwise a machine that has vanished or is frozen would keep its
+	// locks for hours.
 	//
-	// On MySQL, guard changes settings of the connection before the transaction, and unguard restores them. In
-	// between, autocommit is off, because a deadlock undoes the whole transaction. If autocommit were on, later
-	// writes of a function that ignores the error would be committed immediately.
+	// On MySQL, guard changes settings of the connection before the transaction, and unguard restores them. In between,
+	// autocommit is off, because a deadlock undoes the whole transaction. If autocommit were on, later writes of a
+	// function that ignores the error would be committed immediately.
 	guard, unguard string
 }
 
@@ -82,8 +82,8 @@ var (
 	proposedMark = regexp.MustCompile(`\{new (\w+)\}`)
 )
 
-// sql translates a statement: {now} is the database's clock, {conflict key} begins the second half of
-// an upsert, {new column} is the value that the first half would insert, and ? is a parameter.
+// sql translates a statement into the dialect. In the statement, {now} is the database's clock, {conflict key} begins
+// the assignments of an upsert, {new column} is the value that the upsert would insert, and ? is a parameter.
 func (d Dialect) sql(statement string) string {
 	key := [2]string{string(d), statement}
 	if translated, ok := translations.Load(key); ok {
@@ -94,7 +94,8 @@ func (d Dialect) sql(statement string) string {
 	return translated
 }
 
-// translations caches statements by dialect and text. There are few, because they hold no values.
+// translations caches translated statements by dialect and text. The cache stays small, because statements contain no
+// values.
 var translations sync.Map
 
 func (d Dialect) translate(statement string) string {
@@ -137,7 +138,8 @@ func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	})
 }
 
-// inGuardedTx is like inTx, for an fn that calls a function of the caller: see grammar.guard.
+// inGuardedTx is like inTx, but the server ends the transaction if it is idle for half a minute. Use it if fn runs a
+// function of the caller, which may hang.
 func (d database) inGuardedTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	g := grammars[d.dialect]
 	if g.unguard != "" {
@@ -153,8 +155,8 @@ func (d database) inGuardedTx(ctx context.Context, fn func(*sql.Tx) error) error
 	})
 }
 
-// onGuardedConn closes the connection if its settings cannot be restored, or if its transaction may
-// still be open: autocommit = 1 would commit that transaction.
+// onGuardedConn calls fn in a transaction between the statements guard and unguard. If unguard fails, or the
+// transaction may still be open, it closes the connection: autocommit = 1 would commit that transaction.
 func (d database) onGuardedConn(ctx context.Context, g grammar, fn func(*sql.Tx) error) error {
 	conn, err := d.Conn(ctx)
 	if err != nil {
@@ -205,7 +207,7 @@ func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) err
 var errUndone = errors.New("the database undid the transaction, for example because of a deadlock, and the function returned no error; " +
 	"let it return the error of each statement")
 
-// exec executes one statement in a transaction, and reports whether it matched a row.
+// exec executes one statement in its own transaction, and reports whether the statement matched a row.
 func (d database) exec(ctx context.Context, statement string, args ...any) (matched bool, err error) {
 	err = d.inTx(ctx, func(tx *sql.Tx) error {
 		done, err := d.dialect.exec(ctx, tx, statement, args...)
@@ -219,7 +221,7 @@ func (d database) exec(ctx context.Context, statement string, args ...any) (matc
 	return matched, err
 }
 
-// failed adds to an error the name of the call, and advice if the cause is known.
+// failed puts the name of the call in front of an error, and appends advice if the cause is known.
 func (d database) failed(err error, call string, args ...any) error {
 	return fmt.Errorf("hotelstayssql: %s: %w%s", fmt.Sprintf(call, args...), err, d.advice(err))
 }
@@ -252,8 +254,9 @@ func (d Dialect) exec(ctx context.Context, tx *sql.Tx, statement string, args ..
 // list returns n copies of an element, separated by commas.
 func list(element string, n int) string { return strings.Repeat(", "+element, n)[2:] }
 
-// replaced returns the assignments of an upsert that replaces the columns of an existing row if the row meets the
-// condition. The column in the condition must be the last one: see grammar.conflict.
+// replaced returns the assignments of an upsert. They replace the columns of an existing row if the row meets the
+// condition, such as "expires_at <= {now}". The column in the condition must be the last of columns: see
+// grammar.conflict.
 func replaced(table, condition string, columns ...string) string {
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf("%s = CASE WHEN %s.%s THEN {new %[1]s} ELSE %[2]s.%[1]s END", column, table, condition)

@@ -79,7 +79,7 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 	return state, nil
 }
 
-// errRollback rolls back a transaction although the database did not fail.
+// errRollback makes inTx roll back a transaction that succeeded but must not be committed.
 var errRollback = errors.New("nothing to commit")
 
 // claimKeys claims all keys that are free or expired, and returns ClaimGranted if it got every key. It writes
@@ -93,7 +93,8 @@ func (s *EventStore) claimKeys(ctx context.Context, tx *sql.Tx, keys [][]byte, c
 	return s.claimState(ctx, tx, keys, claim)
 }
 
-// claimState returns ClaimGranted if all keys have the given claim.
+// claimState returns ClaimGranted if all keys have the given claim, ClaimDone if another key is handled, and otherwise
+// ClaimBusy.
 func (s *EventStore) claimState(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64) (hotelstays.ClaimState, error) {
 	args := []any{claim, claim}
 	for _, key := range keys {
@@ -114,7 +115,7 @@ func (s *EventStore) claimState(ctx context.Context, tx *sql.Tx, keys [][]byte, 
 	return hotelstays.ClaimGranted, nil
 }
 
-// upsert inserts rows for keys. In existing rows it makes the assignments instead.
+// upsert inserts a row for each key. If a row exists, it makes the assignments of assign in that row instead.
 func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration, assign string) error {
 	var args []any
@@ -149,7 +150,7 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// remove removes the keys whose rows meet a condition.
+// remove deletes the rows of keys that meet an SQL condition.
 func (s *EventStore) remove(ctx context.Context, keys []string, condition string, args ...any) error {
 	return s.withKeys(ctx, s.db.inTx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
 		for _, key := range keys {
@@ -207,8 +208,8 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 	return nil
 }
 
-// withKeys calls fn in a transaction, with the keys sorted. So all transactions lock keys in the same order, and do
-// not deadlock.
+// withKeys calls fn in a transaction, with the keys in sorted order. All transactions lock keys in this order, so they
+// do not deadlock.
 func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, func(*sql.Tx) error) error,
 	keys []string, span time.Duration, fn func(*sql.Tx, [][]byte) error) error {
 	if span < time.Microsecond {
@@ -228,7 +229,8 @@ func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, fu
 	return inTx(ctx, func(tx *sql.Tx) error { return fn(tx, sorted) })
 }
 
-// pruneSometimes keeps the table small. It ignores a failure, because a later event tries again.
+// pruneSometimes calls prune for one event in pruneEvery, to keep the table small. It ignores a failure, because a
+// later event prunes again.
 func (s *EventStore) pruneSometimes(ctx context.Context) {
 	if rand.N(pruneEvery) == 0 {
 		_ = s.prune(ctx)

@@ -17,11 +17,11 @@ import (
 // JournalOptions configure a Journal.
 type JournalOptions = durable.Options[*sql.Tx]
 
-// Journal makes bookings that survive their process. Create it with NewJournal. It is safe for
-// concurrent use. Several processes may use the same tables, also for several accounts.
+// Journal makes bookings that survive their process. Create it with NewJournal. It is safe for concurrent use. Several
+// processes may use the same tables, also for several accounts.
 //
-// A Journal also has the methods of durable.Engine. While your own transaction is open, call only BeginTx and
-// CancelTx with it, on SQLite and with a pool of one connection. Other methods would wait for your transaction.
+// A Journal also has the methods of durable.Engine. On SQLite, or with a pool of one connection, call only BeginTx and
+// CancelTx while your own transaction is open, and pass that transaction. Other methods would wait for it.
 type Journal struct {
 	*durable.Engine[*sql.Tx]
 
@@ -56,7 +56,7 @@ func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, err
 	return j, nil
 }
 
-// countTimeout bounds the statements that count the bookings of other accounts.
+// countTimeout is the time limit of countOthers.
 const countTimeout = 10 * time.Second
 
 // Run sends bookings for which nobody called Send, polls for the orders of bookings with an unknown
@@ -95,8 +95,8 @@ func (j *Journal) Run(ctx context.Context) error {
 	return j.Engine.Run(ctx, j.store)
 }
 
-// lookForOthers logs how many bookings of other accounts are open, for example after a change of the base URL or
-// the credential. Perhaps no process polls for them.
+// lookForOthers logs how many bookings of other accounts are open, because perhaps no process works on them. A change
+// of the base URL or the credential leaves such bookings.
 func (j *Journal) lookForOthers(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
@@ -111,8 +111,8 @@ func (j *Journal) lookForOthers(ctx context.Context) {
 	}
 }
 
-// countOthers counts the open bookings of other accounts, one account at a time: the index finds the next account
-// directly.
+// countOthers counts the open bookings of other accounts. It reads one account after another, because the index finds
+// the next account directly.
 func (j *Journal) countOthers(ctx context.Context) (n int, err error) {
 	db := j.store.db
 	for account := []byte{}; ; {
@@ -136,7 +136,7 @@ func (j *Journal) countOthers(ctx context.Context) (n int, err error) {
 	}
 }
 
-// maxReference is the largest number of bytes in a reference.
+// maxReference is the maximum length of a customerReferenceNo in bytes.
 const maxReference = 512
 
 func checkReference(customerReferenceNo string) error {

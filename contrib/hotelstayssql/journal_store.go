@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// journalStore is the database of an Engine, and its Queue.
+// journalStore is the durable.Store and the durable.Queue of a Journal.
 type journalStore struct {
 	db   database
 	fits atomic.Bool // whether checkTables has succeeded
@@ -28,7 +28,7 @@ var (
 	_ durable.Queue          = (*journalStore)(nil)
 )
 
-// table names the table of a kind, and its columns for Row.State and Row.Sealed.
+// table names the database table for one kind of rows, and the columns of Row.State and Row.Sealed.
 type table struct{ name, state, sealed string }
 
 var tables = map[durable.Kind]table{
@@ -37,14 +37,14 @@ var tables = map[durable.Kind]table{
 	durable.KindOrder:   {"hotelstays_orders", "state", "NULL"},
 }
 
-// query returns a SELECT of rows. The column fence changes with every write of a row.
+// query returns a SELECT of the rows that meet the condition where. The column fence changes with every write of a row.
 func (t table) query(where string) string { return t.selected() + ` WHERE ` + where }
 
 func (t table) selected() string {
 	return `SELECT account, reference, fence, live, due, ` + t.state + `, ` + t.sealed + ` FROM ` + t.name
 }
 
-// scan reads a row. If there is no row, it returns nil.
+// scan converts the columns of table.query into a row. It returns nil if there is no row.
 func scan(kind durable.Kind, scan func(...any) error) (*durable.Row, error) {
 	row := durable.Row{ID: durable.ID{Kind: kind}}
 	var account, reference []byte
@@ -76,11 +76,11 @@ func (s *journalStore) InTx(ctx context.Context, guarded bool, f func(context.Co
 	})
 }
 
-// writtenKey is the key of the rows that a guarded transaction has written.
+// writtenKey is the context key for the list of rows that a guarded transaction has written.
 type writtenKey struct{}
 
-// stillWritten returns errUndone if a deadlock undid the transaction, and the caller's function went on in a
-// new transaction.
+// stillWritten returns errUndone if the database no longer has the written rows. The reason is a deadlock that undid
+// the transaction, while the caller's function continued in a new transaction.
 func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, written []durable.Row) error {
 	for _, row := range written {
 		var fence int64
@@ -96,7 +96,8 @@ func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, written []d
 	return nil
 }
 
-// checkTables refuses tables of another version. After its first success it does not check again.
+// checkTables returns an error if the tables are missing or have another version. After its first success it does not
+// check again.
 func (s *journalStore) checkTables(ctx context.Context) error {
 	if s.fits.Load() {
 		return nil
@@ -151,8 +152,8 @@ func (s *journalStore) check(tx *sql.Tx, reference string) error {
 	return checkReference(reference)
 }
 
-// Lock locks a row. On SQLite a write locks the whole database, and a transaction that begins with a read may fail at
-// its first write. So Lock writes first.
+// Lock returns a row and locks it. On SQLite, Lock writes first: a write locks the whole database, and a transaction
+// that begins with a read may fail at its first write.
 func (s *journalStore) Lock(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
 	if err := s.check(tx, id.Reference); err != nil {
 		return nil, err
@@ -167,12 +168,11 @@ func (s *journalStore) Lock(ctx context.Context, tx *sql.Tx, id durable.ID) (*du
 	return s.find(ctx, tx, id)
 }
 
-// find returns a row, and locks it if the database has row locks.
 func (s *journalStore) find(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
 	return s.findIn(ctx, tx, id, grammars[s.db.dialect].lock)
 }
 
-// Look does not lock the row, except on SQLite, where the caller's transaction must write before it reads.
+// Look returns a row without locking it. On SQLite it is like Lock, because a transaction must write before it reads.
 func (s *journalStore) Look(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
 	if grammars[s.db.dialect].lock == "" {
 		return s.Lock(ctx, tx, id)
@@ -207,7 +207,7 @@ func (s *journalStore) Save(ctx context.Context, tx *sql.Tx, row *durable.Row) e
 	return nil
 }
 
-// noteWritten records a written row for stillWritten.
+// noteWritten adds a row to the list that stillWritten checks.
 func noteWritten(ctx context.Context, row *durable.Row) {
 	if written, ok := ctx.Value(writtenKey{}).(*[]durable.Row); ok {
 		*written = append(slices.DeleteFunc(*written, func(r durable.Row) bool { return r.ID == row.ID }), *row)
@@ -216,7 +216,7 @@ func noteWritten(ctx context.Context, row *durable.Row) {
 
 var errChanged = errors.New("the row has changed since it was read")
 
-// update updates a row. It returns errChanged if the row has changed since it was read.
+// update changes columns of a row. It returns errChanged if the row has changed since it was read.
 func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row, assignments string, values ...any) error {
 	fence, _ := row.Version.(int64)
 	done, err := s.db.dialect.exec(ctx, tx, `UPDATE `+tables[row.Kind].name+` SET fence = fence + 1, `+assignments+
@@ -231,7 +231,8 @@ func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row,
 	return nil
 }
 
-// List returns open rows in the order of their accounts and references.
+// List returns up to limit open rows after the row with the id after, ordered by account and reference. Without all, it
+// returns only rows of the same account.
 func (s *journalStore) List(ctx context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
 	account := []byte(after.Account)
 	page, err := s.page(ctx, after.Kind, `account = ? AND reference > ? ORDER BY reference`, limit, account, []byte(after.Reference))
@@ -242,7 +243,7 @@ func (s *journalStore) List(ctx context.Context, after durable.ID, all bool, lim
 	return append(page, behind...), err
 }
 
-// Due returns open rows in the order in which they are due.
+// Due returns open rows that are due, the earliest first.
 func (s *journalStore) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
 	if look.Account == "" {
 		return s.dueOfAll(ctx, look)
@@ -250,8 +251,8 @@ func (s *journalStore) Due(ctx context.Context, look durable.DueLook) ([]durable
 	return s.page(ctx, look.Kind, `account = ? AND due <= ? ORDER BY due`, look.Limit, []byte(look.Account), micros(look.At))
 }
 
-// dueOfAll returns due rows of all accounts. It finds them in an index, and reads the other columns only of the
-// returned rows.
+// dueOfAll returns due rows of all accounts, which take turns. It chooses the rows by an index, and reads the other
+// columns only for these rows.
 func (s *journalStore) dueOfAll(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
 	t, after := tables[look.Kind], []byte(look.After)
 	query := t.selected() + ` JOIN (
@@ -283,8 +284,8 @@ func (s *journalStore) rows(ctx context.Context, kind durable.Kind, query string
 	return page, rows.Err()
 }
 
-// Postpone sets when rows are due. It skips rows that another transaction has locked, because the process of that
-// transaction may be frozen.
+// Postpone changes the time at which rows are due, and returns the changed rows. It skips rows that another transaction
+// has locked, because the process of that transaction may be frozen.
 func (s *journalStore) Postpone(ctx context.Context, rows []durable.Row,
 	due func(durable.Row) time.Time) (postponed []durable.Row, err error) {
 	if len(rows) == 0 {
@@ -310,7 +311,7 @@ func (s *journalStore) Postpone(ctx context.Context, rows []durable.Row,
 	return postponed, nil
 }
 
-// unlocked locks rows of one kind, and returns them without the rows that another transaction has locked.
+// unlocked locks rows of one kind. It returns the rows that no other transaction had locked.
 func (s *journalStore) unlocked(ctx context.Context, tx *sql.Tx, rows []durable.Row) (free []durable.Row, err error) {
 	lock := grammars[s.db.dialect].lock
 	if lock == "" {
@@ -338,10 +339,10 @@ func (s *journalStore) unlocked(ctx context.Context, tx *sql.Tx, rows []durable.
 	return free, found.Err()
 }
 
-// Failed adds to an error the name of the call, and advice if the cause is known.
+// Failed puts the name of the call in front of an error, and appends advice if the cause is known.
 func (s *journalStore) Failed(call string, err error) error { return s.db.failed(err, "%s", call) }
 
-// micros returns the stored form of a time. The zero time sorts before all others.
+// micros converts a time to microseconds since 1970. The zero time becomes the smallest number, so that it sorts first.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return math.MinInt64

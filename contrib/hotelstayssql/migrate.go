@@ -89,7 +89,8 @@ var migrations = []migration{
 	},
 }
 
-// workTables returns the statements for each table whose rows workers act on.
+// workTables returns the statements for the tables of bookings, cancellations and followed orders. It replaces {table}
+// in a statement by the table's name.
 func workTables(statements ...string) []string {
 	return forTables([]string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"}, statements)
 }
@@ -176,7 +177,7 @@ func version(ctx context.Context, conn *sql.Conn) (found int, err error) {
 	return found, err
 }
 
-// apply executes the statements of a version, and then records the version.
+// apply executes the statements of a migration, and then stores its version number.
 func (m migration) apply(ctx context.Context, conn *sql.Conn, dialect Dialect, version int) error {
 	for _, statement := range m[dialect] {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
@@ -190,8 +191,7 @@ func (m migration) apply(ctx context.Context, conn *sql.Conn, dialect Dialect, v
 	return err
 }
 
-// withMigrationLock calls fn while no other process migrates. PostgreSQL and SQLite commit all writes of fn or no
-// write.
+// withMigrationLock calls fn while no other process migrates. On PostgreSQL and SQLite, fn runs in one transaction.
 func withMigrationLock(ctx context.Context, conn *sql.Conn, dialect Dialect, fn func() error) error {
 	commit, undo := "COMMIT", "ROLLBACK"
 	var err error
@@ -223,7 +223,8 @@ func withMigrationLock(ctx context.Context, conn *sql.Conn, dialect Dialect, fn 
 	return err
 }
 
-// mysqlLock is the name of the lock. It depends on the database, because all databases of a server share lock names.
+// mysqlLock is SQL for the name of the migration lock. The name contains a hash of the database's name, because all
+// databases of a server share lock names.
 const mysqlLock = "CONCAT('hotelstays_', MD5(DATABASE()))"
 
 func lockMySQL(ctx context.Context, conn *sql.Conn) error {

@@ -42,7 +42,7 @@ func (p *problems) keyring(keys []types.Secret) *keyring.Ring {
 	return ring
 }
 
-// newID returns a random number, so that no other process has the same. It is never 0.
+// newID returns a random number above 0. Two processes practically never get the same number.
 func newID() int64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails

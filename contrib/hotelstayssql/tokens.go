@@ -77,13 +77,14 @@ func NewTokenStore(db *sql.DB, dialect Dialect, opts TokenStoreOptions) (*TokenS
 	return s, nil
 }
 
-// tokenRow returns the key of a token's row.
+// tokenRow returns the primary key for a token's row, which is a hash of key.
 func tokenRow(key string) []byte {
 	hash := sha256.Sum256([]byte(key))
 	return hash[:]
 }
 
-// tokenPlace names a row. A token that was encrypted with this name decrypts only with the same name.
+// tokenPlace returns the name with which the token of a row is encrypted. A token that was copied to another row cannot
+// be decrypted, because the name differs.
 func tokenPlace(row []byte) string { return "hotelstays_tokens " + hex.EncodeToString(row) }
 
 // Load returns the token under key, or the zero Token if there is none. If the stored token cannot be
@@ -97,7 +98,7 @@ func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, er
 	return token, nil
 }
 
-// read returns a token in its stored form and decrypted.
+// read returns the stored token, both encrypted (sealed) and decrypted. If there is no token, sealed is nil.
 func (s *TokenStore) read(ctx context.Context, row []byte) (sealed []byte, token hotelstays.Token, err error) {
 	err = s.db.QueryRowContext(ctx, s.db.dialect.sql(`SELECT sealed FROM hotelstays_tokens
 		WHERE token_key = ? AND sealed IS NOT NULL AND (expires_at = 0 OR expires_at > {now})`), row).Scan(&sealed)
@@ -208,7 +209,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	}), true, nil
 }
 
-// acquire takes the lease unless an earlier lease still runs. It reports whether the caller now has the lease.
+// acquire takes the lease if it is free or has ended. It reports whether the caller now has the lease.
 func (s *TokenStore) acquire(ctx context.Context, row []byte, lease int64) (bool, error) {
 	var holder int64
 	err := s.db.inTx(ctx, func(tx *sql.Tx) error {
@@ -223,7 +224,7 @@ func (s *TokenStore) acquire(ctx context.Context, row []byte, lease int64) (bool
 	return holder == lease, err
 }
 
-// renew keeps a lease alive until ctx ends.
+// renew extends a lease three times per FetchLease, until ctx ends.
 func (s *TokenStore) renew(ctx context.Context, row []byte, lease int64) {
 	ticker := time.NewTicker(s.lease / 3)
 	defer ticker.Stop()

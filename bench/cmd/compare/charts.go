@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// chart has groups of bars. The longest bar has the full width.
+// chart is a bar chart. Its longest bar has the full width.
 type chart struct {
 	File, Title, Note string
 	Groups            []group
@@ -106,7 +106,7 @@ func memoryChart(r results) chart {
 	return c
 }
 
-// placed is a chart whose parts have their positions.
+// placed is a chart with the y position of each line and the width of each bar.
 type placed struct {
 	chart
 	Height int

@@ -75,12 +75,12 @@ func run(ctx context.Context, quick bool, rounds int, charts string) error {
 	return nil
 }
 
-// results are all measurements.
+// results holds the measured rows of each table.
 type results struct {
 	pages, manyCallers, lines, calls, streams, slow []row
 }
 
-// printMachine prints the command, the machine and the modules of the clients.
+// printMachine prints the command line, the Go release, the processor, and the versions of the compared modules.
 func printMachine() {
 	fmt.Printf("    bench/run %s\n\n", strings.Join(os.Args[1:], " "))
 	fmt.Printf("%s, GOMAXPROCS %d of %d, of:\n\n", runtime.Version(), runtime.GOMAXPROCS(0), runtime.NumCPU())

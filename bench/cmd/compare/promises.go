@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// promise is a line of the table.
+// promise is a bound that the measurements must meet, such as "at most 0.05".
 type promise struct {
 	what, bound, measured string
 	kept                  bool
@@ -67,7 +67,8 @@ func keep(rows []row, wanted func(row) bool) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(one row) bool { return !wanted(one) })
 }
 
-// ratioOf compares the figure of two clients in each row.
+// ratioOf returns a function that divides the figure of client by the figure of the client to: the median of a row's
+// rounds.
 func ratioOf(of figure, client, to string) func(row) float64 {
 	return func(r row) float64 { return r.ratio(of, client, to).Median }
 }
@@ -80,7 +81,8 @@ func atLeast(least float64, what string, rows []row, value func(row) float64) pr
 	return inAll(what, fmt.Sprintf("at least %g", least), rows, value, func(v float64) bool { return v >= least })
 }
 
-// inAll returns a promise that each row must keep. The table shows its smallest and its largest value.
+// inAll returns a promise that is kept if the value of every row meets the bound. It shows the smallest and the largest
+// value.
 func inAll(what, bound string, rows []row, value func(row) float64, meets func(float64) bool) promise {
 	t := promise{what, bound, "nothing", len(rows) > 0}
 	sorted := slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(value(a), value(b)) })

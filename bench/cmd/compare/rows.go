@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// cell is what a row of a table measures.
+// cell is one measurement: a call, its transport, and how often it is made.
 type cell struct {
 	name      string
 	op        hotelstays.Operation
@@ -38,7 +38,7 @@ var connections = []connection{warm, idle, cold}
 
 var transports = []string{origin.HTTP1, origin.TLSHTTP1, origin.TLSHTTP2}
 
-// cells are calls over each transport, plain and compressed.
+// cells returns the cells of an operation: one plain and one gzip cell for each transport.
 func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []cell) {
 	load := measure.Load{Callers: callers, AtLeast: atLeast, Warm: true}
 	for _, transport := range transports {
@@ -53,10 +53,11 @@ func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []c
 
 const gzipped = ", gzip"
 
-// middle is the line on which all cells are measured. On the other lines only compressed pages are measured.
+// middle is the line over which all kinds of answers are measured. Over the other lines only compressed pages of 200
+// hotels are measured.
 var middle = origin.Line{RoundTrip: 50 * time.Millisecond, Rate: 200}
 
-// onLine are calls over a line with HTTP/2, for each state of the connection.
+// onLine returns a cell for each state of the connection (warm, idle, cold), over a line with TLS and HTTP/2.
 func onLine(name string, op hotelstays.Operation, line origin.Line, prefix string) (all []cell) {
 	for _, before := range connections {
 		all = append(all, cell{fmt.Sprintf("%s, %s, %s", name, before, line), op, origin.Over(origin.TLSHTTP2, line), prefix,
@@ -86,7 +87,7 @@ func lineCells() (all []cell) {
 	return all
 }
 
-// streamCells are pages that are read as they arrive.
+// streamCells returns the cells for the streams of peers.Streams, which yield hotels while the page arrives.
 func streamCells() []cell {
 	many := origin.Line{Rate: 1000}
 	all := []cell{
@@ -97,19 +98,19 @@ func streamCells() []cell {
 	return append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, middle, origin.GzipPrefix)...)
 }
 
-// slowCells are 32 streams with slow loops, from a server that offers HTTP/2.
+// slowCells measure 32 streams at the same time, each with the slow loop of peers.SlowLoop.
 var slowCells = []cell{
 	{"plain", hotelstays.OpHotelList, origin.TLSHTTP2, "", measure.Load{Callers: 32}, warm},
 	{"gzip", hotelstays.OpHotelList, origin.TLSHTTP2, origin.GzipPrefix, measure.Load{Callers: 32}, warm},
 }
 
-// row has a sample of each client for each round.
+// row holds the samples of a cell: for each client's name, one sample per round.
 type row struct {
 	cell
 	samples map[string][]measure.Sample
 }
 
-// figure is one figure of a sample.
+// figure selects one number of a sample, such as its CPU time.
 type figure func(measure.Sample) float64
 
 func cpu(s measure.Sample) float64   { return s.CPU }
@@ -117,13 +118,13 @@ func wall(s measure.Sample) float64  { return s.Wall }
 func batch(s measure.Sample) float64 { return s.Batch }
 func first(s measure.Sample) float64 { return s.First }
 
-// toByte compares the time until the first hotel with the time until the first byte.
+// toByte returns the time until the first hotel, as a multiple of the time until the first byte.
 func toByte(s measure.Sample) float64 { return s.First / s.Byte }
 func allocs(s measure.Sample) float64 { return s.Allocs }
 func bytes(s measure.Sample) float64  { return s.Bytes }
 func peak(s measure.Sample) float64   { return s.Peak }
 
-// ratio compares two clients round by round.
+// ratio divides client's figure by the figure of the client to, in each round. It returns the spread of these ratios.
 func (r row) ratio(of figure, client, to string) measure.Spread {
 	var ratios []float64
 	for round, s := range r.samples[client] {
@@ -132,8 +133,8 @@ func (r row) ratio(of figure, client, to string) measure.Spread {
 	return measure.SpreadOf(ratios)
 }
 
-// mean returns the mean of a counted figure over all calls of all rounds, because the figure of a single
-// round depends on the state of the pools.
+// mean returns the mean of a figure over all calls of all rounds. It is for allocations, which vary between rounds with
+// the state of the sync.Pools.
 func (r row) mean(of figure, client string) float64 {
 	var sum float64
 	var calls int
@@ -158,7 +159,7 @@ func progress(what ...string) {
 	fmt.Fprintln(os.Stderr, time.Since(begun).Round(time.Second), strings.Join(what, " "))
 }
 
-// measureAll measures every row of the tables. slice is how long a cell is measured in a round.
+// measureAll measures every row of the tables. In each round, a client is called for at least the time slice.
 func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, slice time.Duration) (r results, err error) {
 	few := min(rounds, 3) // because a round of 64 callers takes ten seconds
 	for _, part := range []struct {
@@ -185,7 +186,7 @@ func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, sli
 	return r, nil
 }
 
-// measureCell measures the clients in turn. Each round starts with another client.
+// measureCell measures the clients one after another, in several rounds. Each round starts with another client.
 func measureCell(ctx context.Context, kinds []peers.Kind, c cell, addresses origin.Addresses, rounds int) (row, error) {
 	progress(string(c.op), c.name)
 	r := row{c, map[string][]measure.Sample{}}

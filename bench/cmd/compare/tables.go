@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// column is a figure of a table, with the function that writes a client's cell.
+// column is one figure in the tables. Its function text returns the text for a row and a client.
 type column struct {
 	title string
 	text  func(r row, client string) string
@@ -72,7 +72,6 @@ func printRows(title string, kinds []peers.Kind, rows []row, figures ...column) 
 	}
 }
 
-// section prints a heading with the Go release.
 func section(title string) { fmt.Printf("\n## %s, %s\n", title, runtime.Version()) }
 
 func header(first string, columns []string) {
@@ -83,7 +82,7 @@ func spread(s measure.Spread) string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", s.Median, s.Least, s.Most)
 }
 
-// duration and size have three digits.
+// duration formats seconds with three digits, such as 1.23ms.
 func duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	for unit := time.Second; unit > 1; unit /= 10 {

@@ -15,7 +15,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Page is the number of hotels of the largest page.
+// Page is the number of hotels on the largest page of HotelList.
 const Page = 200
 
 // The size of the answers.
@@ -35,12 +35,12 @@ type (
 	list   = []any
 )
 
-// generator draws values from a seed.
+// generator draws random values. The same seed gives the same values.
 type generator struct{ *rand.Rand }
 
 func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, 200))} }
 
-// All returns the answers by operation.
+// All returns the JSON answer of each compared operation.
 func All() map[hotelstays.Operation][]byte {
 	return map[hotelstays.Operation][]byte{
 		hotelstays.OpHotelList:  HotelList(Page),
@@ -94,7 +94,7 @@ func CheckAvail() []byte {
 	})
 }
 
-// envelope returns an answer with code 0 and this data.
+// envelope encodes an answer with code 0 and the given data.
 func envelope(data object) []byte {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(object{"code": 0, "msg": "success", "data": data}); err != nil {
@@ -131,7 +131,7 @@ func (g generator) room(hotelID string, number, rates int) object {
 	return object{"roomTypeId": fmt.Sprintf("RT%s-%02d", hotelID, number), "roomTypeName": name.i18n(), "hotelId": hotelID, "rates": all}
 }
 
-// offer returns a RoomRatePkg, sometimes without optional fields.
+// offer returns the JSON of a RoomRatePkg. Optional fields are present at random.
 func (g generator) offer(room text, nights int) object {
 	currency, cents, mode := pick(g, currencies), g.cents(), pick(g, refundableModes)
 	o := object{
@@ -175,7 +175,8 @@ func (g generator) rate(currency string, cents int64) object {
 	return r
 }
 
-// money returns an amount. Most amounts have two decimals, some have no decimals, one or four, because services differ.
+// money returns an amount. Most amounts have two decimals. Some have none, one or four, because amounts of real
+// services vary.
 func (g generator) money(currency string, cents int64) object {
 	amount := fmt.Sprintf("%d.%02d", cents/100, cents%100)
 	switch form := g.IntN(10); {
@@ -210,7 +211,6 @@ func (g generator) cents() int64        { return 4_000 + g.Int64N(90_000) }
 func (g generator) chance(pct int) bool { return g.IntN(100) < pct }
 func (g generator) around(n int) int    { return n - 2 + g.IntN(5) } // n on average
 
-// token returns an opaque identifier.
 func (g generator) token(n int) string {
 	return g.draw(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 }
@@ -232,7 +232,7 @@ func (g generator) draw(n int, from string) string {
 
 func pick[T any](g generator, from []T) T { return from[g.IntN(len(from))] }
 
-// HotelIDs returns the ids of the hotels of the page.
+// HotelIDs returns the platform ids of the hotels on the page of HotelList.
 func HotelIDs() []string {
 	ids := make([]string, Page)
 	for i := range ids {

@@ -2,7 +2,7 @@
 
 package answers
 
-// text is a text in three languages.
+// text holds the English, Chinese and Arabic form of a text.
 type text struct{ en, zh, ar string }
 
 func (t text) i18n() object { return object{"en": t.en, "zh": t.zh, "ar": t.ar} }

@@ -29,9 +29,9 @@ type Sample struct {
 // and until the first hotel.
 type Arrival struct{ Byte, Hotel time.Duration }
 
-// Load says how often a call is made: by all Callers at the same time, for at least a time and at least once
-// each. If Warm is set, each caller first makes one unmeasured call, to fill connections and pools. Before, if
-// set, is called before each call, and is not measured.
+// Load says how often Take makes a call. All Callers call at the same time, each at least once and until AtLeast has
+// passed. If Warm is set, each caller first makes one unmeasured call, to fill connections and pools. Before, if set,
+// is called before each call, and its time is not counted as waiting.
 type Load struct {
 	Callers int
 	AtLeast time.Duration
@@ -39,7 +39,7 @@ type Load struct {
 	Before  func()
 }
 
-// Take makes the calls. It collects the heap before and after.
+// Take makes the calls of load and returns their mean cost. It runs the garbage collector before and after.
 func Take(ctx context.Context, call func(context.Context) (any, error), load Load) (Sample, error) {
 	liveHeap()
 	if load.Warm {
@@ -73,7 +73,7 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 	}, nil
 }
 
-// run is the result of the calls.
+// run adds up the results of several calls.
 type run struct {
 	calls   int
 	waited  time.Duration
@@ -118,7 +118,7 @@ func (l Load) run(ctx context.Context, call func(context.Context) (any, error), 
 
 func (a *Arrival) add(b Arrival) { a.Byte, a.Hotel = a.Byte+b.Byte, a.Hotel+b.Hotel }
 
-// counters are the costs of this process so far.
+// counters are the CPU time and the allocations of this process since its start.
 type counters struct {
 	cpu           time.Duration
 	allocs, bytes uint64
@@ -134,7 +134,7 @@ func read() counters {
 	return counters{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.Mallocs, m.TotalAlloc}
 }
 
-// liveHeap returns the heap in use. It collects twice, which empties sync.Pools.
+// liveHeap returns the heap in use after two garbage collections. The second collection empties the sync.Pools.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -143,7 +143,7 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// watchHeap samples the heap, rarely enough to cost little, and returns the maximum.
+// watchHeap samples the heap every 500 µs. most stops the sampling and returns the maximum.
 func watchHeap() (most func() uint64) {
 	quit, result := make(chan struct{}), make(chan uint64)
 	go func() {
@@ -171,7 +171,7 @@ func watchHeap() (most func() uint64) {
 // Spread is the median and the range of a figure over several rounds.
 type Spread struct{ Median, Least, Most float64 }
 
-// SpreadOf returns the spread of values, at least one.
+// SpreadOf returns the spread of values, which must have at least one element.
 func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

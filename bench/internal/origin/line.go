@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Line is a network with a round trip, a rate that its connections share, and the slow start of TCP. It loses no
-// packets.
+// Line is a simulated network without packet loss: a round-trip time, a rate that all its connections share, and the
+// slow start of TCP.
 type Line struct {
 	RoundTrip time.Duration
 	Rate      int // Mbit/s
 }
 
-// Lines are the networks that Start offers.
+// Lines are the simulated networks between the clients and the servers of Start.
 var Lines = []Line{
 	{0, 1000}, {20 * time.Millisecond, 200}, {50 * time.Millisecond, 200}, {80 * time.Millisecond, 200},
 	{50 * time.Millisecond, 1000},
@@ -35,15 +35,15 @@ const (
 	shortQueue    = 2 * 1_000_000 // a sender waits if the line is busy for longer than this
 )
 
-// shared is the state of a line that several connections use.
+// shared is a Line in use, with the state that its connections share.
 type shared struct {
 	Line
 	mu   sync.Mutex
 	free time.Time // when the line has sent everything
 }
 
-// through connects a line to the server at an address, and returns the address for the clients. Like httptest, it panics if no
-// port is free.
+// through starts a proxy to the server at target that simulates the line. It returns the address of the proxy. Like
+// httptest, it panics if no port is free.
 func (l Line) through(target string) (address string, stop func()) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *shared) connect(client net.Conn, target string) {
 	l.answer(client, server)
 }
 
-// answer sends what the server writes, as fast as the line and the window of the connection allow.
+// answer forwards the server's bytes to the client. The line's rate and the connection's TCP window limit the speed.
 func (l *shared) answer(client, server net.Conn) {
 	var mu sync.Mutex
 	acknowledged := sync.NewCond(&mu)
@@ -112,7 +112,7 @@ func (l *shared) answer(client, server net.Conn) {
 	})
 }
 
-// send puts n bytes on the line, and returns the time at which the line has sent them.
+// send reserves the line for n bytes, and returns the time at which the last byte has left.
 func (l *shared) send(n int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,13 +123,14 @@ func (l *shared) send(n int) time.Time {
 	return l.free
 }
 
-// packet has bytes and the time at which they arrive.
+// packet holds bytes and the time at which they reach the receiver.
 type packet struct {
 	bytes []byte
 	at    time.Time
 }
 
-// later writes packets when they arrive, and calls arrived with the length of each.
+// later returns a channel for packets. It writes each packet to the connection when its time has come, and then calls
+// arrived with its length.
 func later(to net.Conn, arrived func(n int)) chan<- packet {
 	packets := make(chan packet, 1<<14)
 	go func() {
@@ -143,7 +144,7 @@ func later(to net.Conn, arrived func(n int)) chan<- packet {
 	return packets
 }
 
-// chunks calls f with the bytes as they arrive.
+// chunks calls f with each piece of bytes that it reads, until the read fails.
 func chunks(from io.Reader, f func([]byte)) error {
 	for {
 		b := make([]byte, segment)
@@ -157,5 +158,5 @@ func chunks(from io.Reader, f func([]byte)) error {
 	}
 }
 
-// Over names a transport over a line, as in BaseURLs.
+// Over returns the key in Addresses.BaseURLs for a transport over a line, such as "TLS, HTTP/2, 50 ms, 200 Mbit/s".
 func Over(transport string, line Line) string { return transport + ", " + line.String() }

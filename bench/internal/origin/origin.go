@@ -15,11 +15,11 @@ import (
 // GzipPrefix in front of an operation's path requests a compressed answer.
 const GzipPrefix = "/gzip"
 
-// PagePrefix in front of the path and of GzipPrefix requests a smaller page: /hotels/20/gzip/api/search/hotelList.
+// PagePrefix, a number of hotels (20 or 50) and the path request a smaller page: /hotels/20/gzip/api/search/hotelList.
 const PagePrefix = "/hotels/"
 
-// Handler serves the compared operations. Observe, if not nil, is called with each request and
-// its body.
+// Handler answers the compared operations. If observe is not nil, it is called with each request and the request's
+// body.
 func Handler(observe func(*http.Request, []byte)) http.Handler {
 	mux := http.NewServeMux()
 	serve := func(prefix, path string, answer []byte) {
@@ -35,7 +35,7 @@ func Handler(observe func(*http.Request, []byte)) http.Handler {
 	return mux
 }
 
-// ready answers with prepared bytes.
+// ready is a handler that answers every request with a prepared body.
 type ready struct {
 	body     []byte
 	encoding string

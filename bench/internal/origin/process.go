@@ -22,13 +22,14 @@ const (
 	TLSHTTP2 = "TLS, HTTP/2"
 )
 
-// Addresses has the addresses and the certificate of a server.
+// Addresses has the base URLs of the servers, and their TLS certificate.
 type Addresses struct {
 	BaseURLs    map[string]string // the keys are the transports, and the results of Over
 	Certificate []byte            // of both TLS servers, in PEM
 }
 
-// Listen serves on three ports of loopback, and over each line to the TLS servers, until it is closed.
+// Listen starts a server for each of the three transports, and a proxy to the TLS servers for each line. The returned
+// function closes them.
 func Listen(h http.Handler) (Addresses, func()) {
 	servers := map[string]*httptest.Server{HTTP1: httptest.NewServer(h)}
 	for name, protocol := range map[string]string{TLSHTTP1: "http/1.1", TLSHTTP2: "h2"} {
@@ -60,8 +61,8 @@ func Listen(h http.Handler) (Addresses, func()) {
 	}
 }
 
-// Serve runs the process of Start: it prints its Addresses to standard output, and ends with its
-// standard input.
+// Serve is the program of the process that Start starts. It prints its Addresses to standard output, and serves until
+// its standard input is closed.
 func Serve(struct{}) error {
 	addresses, _ := Listen(Handler(nil))
 	if err := json.NewEncoder(os.Stdout).Encode(addresses); err != nil {
@@ -71,8 +72,8 @@ func Serve(struct{}) error {
 	return nil
 }
 
-// Start runs this program again. It must pass Serve to [chaostest.Main]. The returned function
-// ends the process.
+// Start starts the servers in a second process of this program. The program's main function must pass Serve to
+// [chaostest.Main]. The returned function ends the process.
 func Start() (addresses Addresses, stop func(), err error) {
 	process, err := chaostest.Start(struct{}{})
 	if err != nil {

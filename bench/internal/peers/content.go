@@ -13,11 +13,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 )
 
-// Content has the values of a JSON document by their paths. 1.0 and 1 are the same number, because a client may
-// decode numbers into floats. An absent field is the same as null, false or "".
+// Content maps the path of each value in a JSON document, such as ".list[0].name", to the value. 1.0 and 1 are the same
+// number, because a client may decode numbers into floats. An absent field is the same as null, false or "".
 type Content map[string]string
 
-// ContentOf returns the content of a document.
+// ContentOf reads the content of a JSON document.
 func ContentOf(document []byte) (Content, error) {
 	dec := json.NewDecoder(bytes.NewReader(document))
 	dec.UseNumber()
@@ -30,7 +30,7 @@ func ContentOf(document []byte) (Content, error) {
 	return c, nil
 }
 
-// ContentOfAnswer returns the content of an answer's data.
+// ContentOfAnswer reads the content of the field data in an answer of the service.
 func ContentOfAnswer(answer []byte) (Content, error) {
 	var sent struct{ Data json.RawMessage }
 	if err := json.Unmarshal(answer, &sent); err != nil {
@@ -39,7 +39,7 @@ func ContentOfAnswer(answer []byte) (Content, error) {
 	return ContentOf(sent.Data)
 }
 
-// CheckAll returns an error if the result of a client differs from the answers at a base URL.
+// CheckAll calls every client at baseURL. It returns an error if a client's result differs from the prepared answer.
 func CheckAll(ctx context.Context, baseURL string) error {
 	for op, answer := range answers.All() {
 		sent, err := ContentOfAnswer(answer)
@@ -68,7 +68,7 @@ func CheckAll(ctx context.Context, baseURL string) error {
 	return nil
 }
 
-// Check returns an error unless value has exactly this content.
+// Check returns an error unless the JSON of value has exactly the content c.
 func (c Content) Check(value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

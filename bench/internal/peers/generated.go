@@ -22,8 +22,8 @@ import (
 
 func generated() []Kind { return []Kind{{"ogen", newOgen}, {"oapi-codegen", newOapi}} }
 
-// generatedCall makes a call of a generated client. in is the request in the SDK's type. read returns the
-// data of an answer and its code.
+// generatedCall returns a Call that converts the request in to the type of a generated client, and sends it. read takes
+// the data and the code from the answer.
 func generatedCall[Req, Resp any](in any, call func(context.Context, *Req) (Resp, error), read func(Resp) (data any, code int)) Call {
 	req := new(Req)
 	text, err := json.Marshal(in)
@@ -61,7 +61,7 @@ func newOgen(baseURL string) (Peer, error) {
 	}}, nil
 }
 
-// ogenToken is the source of ogen's bearer token.
+// ogenToken passes the bearer token to ogen's client.
 type ogenToken struct{}
 
 func (ogenToken) Bearer(context.Context, ogenclient.OperationName) (ogenclient.Bearer, error) {
@@ -99,7 +99,7 @@ func newOapi(baseURL string) (Peer, error) {
 	}}, nil
 }
 
-// described returns an answer that openapi.yaml describes.
+// described returns the answer of a call. It returns an error if openapi.yaml does not describe such an answer.
 func described[E any](r interface{ GetJSON200() *E }, err error) (*E, error) {
 	if err != nil {
 		return nil, err

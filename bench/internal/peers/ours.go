@@ -13,14 +13,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ourClient returns a client with default options. Only the rate limits differ: they use the client's own
-// code, but are so high that they are never reached.
+// ourClient returns a client with default options, except that its rate limits are too high to be reached.
 func ourClient(baseURL string) (*hotelstays.Client, error) {
 	return hotelstays.New(baseURL, hotelstays.TokenCredential{Token: types.NewSecret(Token)},
 		hotelstays.WithRateLimiter(roomyLimit{ratelimit.NewWindow(1<<16, time.Nanosecond, 0)}))
 }
 
-// ourHotelList returns the search with its session, which the client sends as a header.
+// ourHotelList returns the search request with its SessionID set. The SDK sends it as the header Session-Id.
 func ourHotelList() *hotelstays.HotelListRequest {
 	req := *hotelList
 	req.SessionID = answers.Session
@@ -42,7 +41,7 @@ func newOurs(baseURL string) (Peer, error) {
 	return Peer{Calls: calls, Close: client.CloseIdleConnections}, nil
 }
 
-// roomyLimit is one rate limit for all operations that is never reached.
+// roomyLimit is a rate limiter whose limit is never reached.
 type roomyLimit struct{ window *ratelimit.Window }
 
 func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) (hotelstays.Permit, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Token authorises all calls. Token fetches are not compared.
+// Token is the bearer token of all calls. No client fetches a token, because token fetches are not compared.
 const Token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJiZW5jaCJ9.c2lnbmF0dXJlLW9mLXRoZS1iZW5jaG1hcms"
 
 // Call makes one call and returns the decoded data.
@@ -22,11 +22,10 @@ type Call func(context.Context) (any, error)
 // Peer is a compared client. It is safe for concurrent use. Generated clients have no HotelRates.
 type Peer struct {
 	Calls map[hotelstays.Operation]Call
-	// Close closes the idle connections.
 	Close func()
 }
 
-// Kind creates a client for any base URL.
+// Kind is a kind of client in the comparison. New creates a client for a base URL.
 type Kind struct {
 	Name string
 	New  func(baseURL string) (Peer, error)
@@ -40,13 +39,13 @@ const (
 	Resty        = "resty"
 )
 
-// All returns the compiled clients, the SDK first. The generated clients need go generate and the build tag
-// generated.
+// All returns every kind of client that was compiled in, the SDK first. The generated clients need go generate and the
+// build tag generated.
 func All() []Kind {
 	return append(append(HandWritten(), Kind{Resty, newResty}), generated()...)
 }
 
-// HandWritten returns the SDK and the clients by hand, which differ only in their JSON package.
+// HandWritten returns the SDK and two clients written by hand. The two differ only in their JSON package.
 func HandWritten() []Kind {
 	return []Kind{{Ours, newOurs}, {EncodingJSON, newEncodingJSON}, {Goccy, newGoccy}}
 }
@@ -71,7 +70,7 @@ const (
 	timeoutHint = int64((timeout - time.Second) / time.Millisecond)
 )
 
-// bounded adds the deadline that every client has.
+// bounded limits the time of each call to timeout.
 func bounded[T any](call func(context.Context) (T, error)) Call {
 	return func(ctx context.Context) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -85,7 +84,7 @@ type post func(ctx context.Context, path string, in, answer any) (status int, er
 
 const hotelListPath = "/api/search/hotelList"
 
-// callsThrough returns the calls of a client that decodes into the SDK's types.
+// callsThrough returns the calls of a client that sends its requests with p, and decodes into the SDK's types.
 func callsThrough(p post) map[hotelstays.Operation]Call {
 	return map[hotelstays.Operation]Call{
 		hotelstays.OpHotelList:  through[hotelstays.HotelListResponse](p, hotelListPath, hotelList),

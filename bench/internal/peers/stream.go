@@ -26,7 +26,7 @@ const (
 	OurList   = "HotelList"
 )
 
-// SlowLoop is the SDK's stream with a loop that takes 10 ms for each of the first 150 hotels.
+// SlowLoop reads the SDK's stream with a loop that takes 10 ms for each of the first 150 hotels.
 var SlowLoop = Kind{"a slow loop", func(baseURL string) (Peer, error) {
 	client, err := ourClient(baseURL)
 	if err != nil {
@@ -47,8 +47,8 @@ var SlowLoop = Kind{"a slow loop", func(baseURL string) (Peer, error) {
 	}), nil
 }}
 
-// Streams returns the SDK's stream and its buffered call, and clients that do the same with the decoders of
-// two JSON packages. Their HotelList drops each hotel, and returns a [measure.Arrival].
+// Streams returns four clients: the SDK's stream, the SDK's HotelList, and a hand-written stream on each of two JSON
+// packages. Their HotelList drops each hotel, and returns a [measure.Arrival].
 func Streams() []Kind {
 	ours := func(read func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error) func(string) (Peer, error) {
 		return func(baseURL string) (Peer, error) {
@@ -87,7 +87,7 @@ func Streams() []Kind {
 	}
 }
 
-// streaming returns a client whose HotelList reads the hotels, and reports them as they arrive.
+// streaming returns a client whose HotelList calls read, and notes when the first byte and the first hotel arrive.
 func streaming(closeClient func(), read func(ctx context.Context, arrived func(hotels int)) error) Peer {
 	call := func(ctx context.Context) (any, error) {
 		var at measure.Arrival
@@ -111,14 +111,13 @@ func streaming(closeClient func(), read func(ctx context.Context, arrived func(h
 	return Peer{Calls: map[hotelstays.Operation]Call{hotelstays.OpHotelList: call}, Close: closeClient}
 }
 
-// decoder has the common methods of the decoders of both packages.
 type decoder interface {
 	Token() (json.Token, error)
 	More() bool
 	Decode(any) error
 }
 
-// newTokens returns a client that reads up to the list with Token, and then decodes each hotel.
+// newTokens returns a client that decodes the page hotel by hotel, with a decoder's method Token up to the list.
 func newTokens(baseURL string, newDecoder func(io.Reader) decoder) Peer {
 	h := &handwritten{base: baseURL, http: httpClient(), codec: codec{marshal: json.Marshal}}
 	return streaming(h.http.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {

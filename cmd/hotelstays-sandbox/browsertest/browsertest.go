@@ -82,7 +82,7 @@ func Open(t *testing.T, address string, screen Screen) *Tab {
 	return p
 }
 
-// start returns the context of a browser's tab.
+// start opens a tab in a headless browser, and returns its context.
 func start(t *testing.T) context.Context {
 	t.Helper()
 	path := os.Getenv("CHROME")
@@ -168,8 +168,8 @@ func (p *Tab) eventually(holds func() bool, msg string, args ...any) {
 	}
 }
 
-// seek scrolls to the first element of a selector and returns its middle. If the element is not visible,
-// it returns null.
+// seek is JavaScript that scrolls to the first element that matches a selector, and returns its centre. If the element
+// is not visible, the script returns null.
 const seek = `(() => {
 	const e = document.querySelector(%q);
 	if (document.readyState !== "complete" || !e?.checkVisibility()) return null;
@@ -178,7 +178,7 @@ const seek = `(() => {
 	return [box.x + box.width / 2, box.y + box.height / 2];
 })()`
 
-// find waits for an element and returns its middle. It runs a script in the page, because the driver's
+// find waits until an element is visible, and returns its centre. It runs a script in the page, because the driver's
 // copy of the document may be outdated.
 func (p *Tab) find(selector string) (x, y float64) {
 	p.t.Helper()
@@ -204,14 +204,14 @@ func (p *Tab) Focus(selector string) {
 	p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).focus()`, selector)))
 }
 
-// Fill replaces the text of a field.
+// Fill replaces the text in an input field.
 func (p *Tab) Fill(selector, value string) {
 	p.t.Helper()
 	p.Focus(selector)
 	p.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.select()`), chromedp.KeyEvent(value))
 }
 
-// Check runs the checks that every page must pass.
+// Check runs the checks of checks.js, which every page must pass.
 func (p *Tab) Check(page string) {
 	p.t.Helper()
 	p.Do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // wait for the styles

@@ -51,13 +51,14 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 	return errors.Join(problems...)
 }
 
-// table names a table, and the column that holds the state of a row.
+// table names a database table, and its column for the state of a row.
 type table struct {
 	name, column string
 	moves        func(state []byte) bool // whether PassTime moves the times of a row
 }
 
-// times matches the times in a state that workers compare with the clock.
+// times matches the JSON fields of a state that PassTime moves back. Workers compare the times in these fields with the
+// clock.
 var times = regexp.MustCompile(`"(bookBy|earlier|endedAt|nextPoll|begun|bound|sendBy|since|missingSince)":"[^"]*"`)
 
 func (t table) passTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration) error {
@@ -84,7 +85,8 @@ func (t table) passTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.D
 	return err
 }
 
-// store skips locked rows: a frozen process may hold the lock. SQLite has no row locks.
+// store writes a changed row. It skips a locked row, because a frozen process may hold the lock. SQLite has no row
+// locks.
 func (t table) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, r row) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -134,7 +136,7 @@ func (t table) open(ctx context.Context, db *sql.DB, dialect hotelstayssql.Diale
 	return all, rows.Err()
 }
 
-// translate writes the parameters of a statement in the form of the dialect.
+// translate replaces each ? of a statement by $1, $2 and so on if the dialect is PostgreSQL.
 func translate(dialect hotelstayssql.Dialect, statement string) string {
 	for i := 1; dialect == hotelstayssql.PostgreSQL && strings.Contains(statement, "?"); i++ {
 		statement = strings.Replace(statement, "?", "$"+strconv.Itoa(i), 1)

@@ -20,7 +20,7 @@ const (
 	maxReferences = 3  // a request with more references belongs to no booking
 )
 
-// booking holds everything that happened under a customerReferenceNo.
+// booking is the template data for the requests, orders and webhooks of one customerReferenceNo.
 type booking struct {
 	ID        int // identifies the booking in the HTML of the page
 	Reference string
@@ -119,7 +119,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 	return shown, page
 }
 
-// addSteps adds the steps of a booking.
+// addSteps fills b.Steps with the requests, status changes and webhooks of the booking, in the order of time.
 func (b *booking) addSteps(numbers hotelstaystest.OrderStatusNumbers, hooks []hotelstaystest.Webhook) {
 	if len(b.orders) > 0 {
 		b.Order = newOrder(numbers, b.orders[0], b.ID)
@@ -146,7 +146,7 @@ func (b *booking) addSteps(numbers hotelstaystest.OrderStatusNumbers, hooks []ho
 	}
 }
 
-// settled reports whether nothing more will happen to the booking.
+// settled reports whether the order is confirmed or cancelled, and no webhook is pending.
 func (b *booking) settled() bool {
 	pending := func(w webhook) bool { return w.State == hotelstaystest.WebhookPending }
 	return b.Order != nil && b.Order.Class != "" && !slices.ContainsFunc(b.Webhooks, pending)
@@ -180,7 +180,8 @@ func (b *booking) addRequests() {
 
 const foundNothing = "found nothing."
 
-// did returns a text that says what a request did, and whether the client knows the result.
+// did returns text such as "made the order.", which says what a request did. It also says if the client did not get the
+// answer. booked is true after a successful Book.
 func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	lost := ""
 	if r.Cut {
@@ -208,7 +209,7 @@ func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	return "was answered." + lost
 }
 
-// since returns a text for the time since a booking's first step.
+// since formats the time since a booking's first step, such as "+2 m 5 s".
 func since(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -261,7 +262,7 @@ func newAttempt(a hotelstaystest.WebhookAttempt) attempt {
 	return out
 }
 
-// summary returns a text that describes the delivery of a webhook.
+// summary returns text about the delivery of a webhook, such as "was given up after 5 attempts."
 func (w *webhook) summary() string {
 	n := len(w.Attempts)
 	switch w.State {

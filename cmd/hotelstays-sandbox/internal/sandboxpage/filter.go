@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// noOrder is the state of a booking without an order.
+// noOrder is the value of filter.State that selects bookings without an order.
 const noOrder = "no order"
 
 // filter holds the search conditions and page numbers from the URL query of the page.
@@ -65,12 +65,12 @@ func (f filter) passesRequest(r *hotelstaystest.Request) bool {
 		(f.Reference == "" || slices.ContainsFunc(r.References, f.finds))
 }
 
-// pages holds the number of the shown page, the number of the last page, and the number of all elements of a list.
+// pages holds the number of the shown page, the number of pages, and the number of all elements.
 type pages struct {
 	Page, Last, All int
 }
 
-// Newer and Older return the numbers of the neighbouring pages, or 0.
+// Newer returns the number of the page with newer elements, or 0 if there is none.
 func (p pages) Newer() int { return p.Page - 1 }
 
 func (p pages) Older() int {
@@ -80,7 +80,7 @@ func (p pages) Older() int {
 	return p.Page + 1
 }
 
-// pageOf returns the elements of a list on the given page.
+// pageOf returns the elements of all that are on a page. If the page does not exist, it uses the nearest page.
 func pageOf[T any](all []T, page, size int) (shown []T, at pages) {
 	at = pages{Last: max(1, (len(all)+size-1)/size), All: len(all)}
 	at.Page = min(max(page, 1), at.Last)

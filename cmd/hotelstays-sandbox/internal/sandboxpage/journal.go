@@ -16,7 +16,7 @@ import (
 
 const maxJournal = 50 // requests on one page
 
-// entry is a request of the journal.
+// entry is the template data for one request in the journal.
 type entry struct {
 	Seq            int64
 	Arrived        time.Time
@@ -32,7 +32,7 @@ type entry struct {
 
 type detail struct{ Name, Value string }
 
-// newJournal returns a page of the requests that match a filter.
+// newJournal returns one page of the requests that match the filter, the newest first.
 func newJournal(base string, requests []hotelstaystest.Request, f filter) (newest []entry, page pages) {
 	var matching []*hotelstaystest.Request
 	for i := range requests {
@@ -73,7 +73,7 @@ func newEntry(base string, r *hotelstaystest.Request) entry {
 	return e
 }
 
-// outcome returns the CSS class of a request, and the result that the client sees.
+// outcome returns the result of a request as the client sees it, such as "429 rate limit", and a CSS class for it.
 func outcome(r *hotelstaystest.Request) (class, text string) {
 	switch {
 	case r.Done.IsZero():
@@ -94,7 +94,7 @@ func outcome(r *hotelstaystest.Request) (class, text string) {
 	return "good", fmt.Sprintf("HTTP %d", r.Status)
 }
 
-// took returns a text for the duration of a request.
+// took formats the duration of a request, such as "12.3 ms".
 func took(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
@@ -111,7 +111,7 @@ func indented(text string) string {
 	return out.String()
 }
 
-// curl returns a command that sends a request again. Secrets in it are masked.
+// curl returns a curl command that repeats a request. The token is the shell variable $TOKEN.
 func curl(base string, r *hotelstaystest.Request) string {
 	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 	words := []string{"curl -sS -X " + r.Method + " " + quoted(base+r.Path)}

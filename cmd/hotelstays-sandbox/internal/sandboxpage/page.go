@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// control is the path of the page, and the beginning of the paths of the control API.
+// control is the path of the sandbox page. The paths of the control API begin with it.
 const control = "/_sandbox/"
 
 //go:embed page.html
@@ -33,7 +33,7 @@ var page = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).Parse(pageFile))
 
-// pager is the template data for the links between the pages of a list.
+// pager is the template data for the links to the newer and older pages of a list.
 type pager struct {
 	Filter filter
 	List   string
@@ -42,7 +42,7 @@ type pager struct {
 
 type button struct{ Method, Path, Label, JSON string }
 
-// Handler returns the page of a sandbox, for the field Page of [hotelstaystest.ControlConfig].
+// Handler serves the web page of a sandbox. Set it as [hotelstaystest.ControlConfig].Page.
 func Handler(srv *hotelstaystest.Server) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+control+"page/static/", http.StripPrefix(control+"page/", http.FileServerFS(static)))

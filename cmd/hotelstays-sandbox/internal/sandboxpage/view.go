@@ -53,7 +53,7 @@ func newView(srv *hotelstaystest.Server, query url.Values) *view {
 	return v
 }
 
-// describe returns a text that says which requests a fault affects.
+// describe returns text about a planned fault, such as "drop on Book, once".
 func describe(f hotelstaystest.Fault) string {
 	text := string(f.Kind)
 	text += " on " + cmp.Or(string(f.Operation), "any operation")
