@@ -16,7 +16,8 @@ import (
 
 const minTLS = tls.VersionTLS12
 
-// defaultTransport reads http.DefaultTransport for each request, because mocks replace it.
+// defaultTransport uses the present value of http.DefaultTransport for each request, because test mocks replace that
+// variable.
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,12 +30,13 @@ func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleConnections() }
 
-// NewTransport returns the transport that New uses without WithHTTPClient. Change its proxy, certificates or number of
-// connections, and pass it to WithHTTPClient. It takes the proxy from the environment, uses TLS 1.2 or later and HTTP/2,
-// and keeps up to 256 idle connections to a host for 45 seconds.
+// NewTransport returns a transport like the one that New uses without WithHTTPClient. To change its proxy,
+// certificates or number of connections, change the returned transport and pass it to WithHTTPClient. It takes the
+// proxy from the environment, uses TLS 1.2 or later and HTTP/2, and keeps up to 256 idle connections to a host for 45
+// seconds.
 //
-// Without WithHTTPClient, HotelListStream has a second such transport, which uses only HTTP/1.1: a slow loop then needs
-// less memory. A Transport of WithHTTPClient sends all calls.
+// Without WithHTTPClient, HotelListStream uses a second transport, which has only HTTP/1.1, because a slow loop then
+// needs less memory. With WithHTTPClient, all calls use the given transport.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -57,8 +59,8 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// streamTransport returns a NewTransport that uses only HTTP/1.1. Over HTTP/2, net/http buffers up to 4 MiB for each
-// stream whose loop is slow.
+// streamTransport returns a NewTransport that uses only HTTP/1.1. Over HTTP/2, net/http would buffer up to 4 MiB for
+// each stream whose loop is slow.
 func streamTransport() *http.Transport {
 	t := NewTransport()
 	t.Protocols = new(http.Protocols)
@@ -66,7 +68,8 @@ func streamTransport() *http.Transport {
 	return t
 }
 
-// dialControl is the ctx key of a function that checks each address before dial connects to it.
+// dialControl is the ctx key of a function that dial calls with each address before it connects. The function may
+// refuse the address.
 type dialControl struct{}
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -80,8 +83,8 @@ func allowsOldTLS(rt http.RoundTripper) bool {
 	return ok && t.TLSClientConfig != nil && t.TLSClientConfig.MinVersion != 0 && t.TLSClientConfig.MinVersion < minTLS
 }
 
-// refusedByProxy returns the error of a refused CONNECT. The error of net/http has only the status, as if the service had
-// sent it.
+// refusedByProxy returns an error that names the proxy if it has refused a CONNECT. The error of net/http contains
+// only the status, as if the service had sent it.
 func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil

@@ -21,9 +21,8 @@ const (
 	Never  time.Duration = math.MaxInt64
 )
 
-// Config is the configuration of a [Server], and of the program hotelstays-sandbox as JSON.
-// A zero field has its default; JSON omits it. [Server.Config] shows all defaults. Durations
-// are text in JSON, such as "1m30s":
+// Config is the configuration of a [Server], and of the program hotelstays-sandbox as JSON. A zero field means its
+// default, and JSON omits it. [Server.Config] shows all defaults. Durations are text in JSON, such as "1m30s":
 //
 //	{"confirmAfter": "30s", "voucherDelay": "0s", "noRateLimits": true, "webhooks": {"secret": "s3cret", "timeout": "2s"}}
 //
@@ -40,7 +39,7 @@ type Config struct {
 	// TLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and
 	// localhost. [Server.Client] trusts it.
 	TLS bool `json:"tls,omitzero"`
-	// TLSNames are further host names and IP addresses of the certificate.
+	// TLSNames are further host names and IP addresses for which the certificate is valid.
 	TLSNames []string `json:"tlsNames,omitzero"`
 	// HTTP1Only turns HTTP/2 off. It needs TLS.
 	HTTP1Only bool `json:"http1Only,omitzero"`
@@ -56,11 +55,11 @@ type Config struct {
 	// Catalog is the size of the generated world.
 	Catalog Catalog `json:"catalog,omitzero"`
 
-	// Accounts can get tickets. Each has its own orders. The first one is [Server.AppKey].
-	// The default is one account.
+	// Accounts are the credentials that can get tickets. Each account has its own orders. [Server.AppKey] is the key
+	// of the first account. The default is one account.
 	Accounts []Account `json:"accounts,omitzero"`
-	// OAuthClients can get access tokens. The first one is [Server.ClientID]. The default
-	// is one client.
+	// OAuthClients are the credentials that can get access tokens. [Server.ClientID] is the id of the first client.
+	// The default is one client.
 	OAuthClients []OAuthClient `json:"oauthClients,omitzero"`
 	// TicketScopes limits tickets to these scopes. By default a ticket has full access.
 	TicketScopes []types.Scope `json:"ticketScopes,omitzero"`
@@ -83,12 +82,12 @@ type Config struct {
 	// RateLimits is the number of calls of an operation that one client IP address can make in any
 	// second, 1 to 1,000,000. Operations that are not listed have the documented limits.
 	RateLimits map[Operation]int `json:"rateLimits,omitzero"`
-	// VisibilityBand gives the accounts a visibility band: HotelList takes 200 hotel ids
-	// instead of 1,000.
+	// VisibilityBand means that the accounts have a visibility band. HotelList then accepts 200 hotel ids instead of
+	// 1,000.
 	VisibilityBand bool `json:"visibilityBand,omitzero"`
-	// EmptyReason, if set, makes every HotelList empty, with this emptyReason.
+	// EmptyReason, if set, makes HotelList answer every search with no hotels and this emptyReason.
 	EmptyReason *types.EmptyReason `json:"emptyReason,omitzero"`
-	// Notices are added to every HotelList that finds hotels.
+	// Notices are added to every answer of HotelList that contains hotels.
 	Notices []string `json:"notices,omitzero"`
 
 	// RequiredGuestFields makes Book require fields of every guest: "gender",
@@ -143,25 +142,25 @@ type OAuthClient struct {
 
 // WebhookConfig is the part of [Config] about webhooks.
 type WebhookConfig struct {
-	// Secret is [Server.WebhookSecret], which signs deliveries of all accounts. The default is
-	// "sandbox-webhook-secret".
+	// Secret is the value of [Server.WebhookSecret], with which the server signs the deliveries of all accounts. The
+	// default is "sandbox-webhook-secret".
 	Secret string `json:"secret,omitzero"`
-	// Unsigned sends deliveries without a signature, as to a credential without a webhook
-	// signing secret.
+	// Unsigned sends deliveries without a signature, as the service does for a credential without a webhook signing
+	// secret.
 	Unsigned bool `json:"unsigned,omitzero"`
-	// StrictCallbacks makes Book refuse loopback callback URLs, as documented. By default
-	// they are accepted, http too, because tests listen there. Deliveries to other URLs need
-	// CallbackHosts or CallbackHandler.
+	// StrictCallbacks makes Book refuse loopback callback URLs, as documented. By default Book accepts them, also
+	// with http, because receivers in tests listen on loopback. Deliveries to other hosts need CallbackHosts or
+	// CallbackHandler.
 	StrictCallbacks bool `json:"strictCallbacks,omitzero"`
-	// CallbackHosts are further hosts of callback URLs. Book accepts them even with http, and
-	// deliveries go there. A name is resolved again for each attempt.
+	// CallbackHosts are further hosts of callback URLs to which the server sends deliveries. Book accepts them even
+	// with http. A name is resolved again for each attempt.
 	CallbackHosts []string `json:"callbackHosts,omitzero"`
 	// RetryDelays are the delays before each retry of a delivery. The default is 1, 2, 4, 8
 	// and 16 seconds. An empty list that is not nil means no retry.
 	RetryDelays []time.Duration `json:"retryDelays,omitzero"`
 	// Timeout is the timeout of an attempt. The default is ten seconds.
 	Timeout time.Duration `json:"timeout,omitzero"`
-	// Events are the kinds of event that a trigger sends, in order. A list may be empty, and may
+	// Events lists, for each trigger, the kinds of event that it sends, in order. A list may be empty, and may
 	// contain undocumented kinds. A trigger that is not listed sends its default events.
 	Events map[WebhookTrigger][]types.EventKind `json:"events,omitzero"`
 
@@ -177,15 +176,15 @@ type WebhookConfig struct {
 type ControlConfig struct {
 	// Enabled serves the control API under /_sandbox/, and /healthz.
 	Enabled bool `json:"enabled,omitzero"`
-	// Token, if set, is required of every control request, as "Authorization: Bearer <token>".
-	// With AllowRemote it has at least 16 characters.
+	// Token, if set, must be in every control request, as "Authorization: Bearer <token>". With AllowRemote it has at
+	// least 16 characters.
 	Token string `json:"token,omitzero"`
 	// Hosts are further host names, without ports, that the Host header of a request may contain.
 	// Always allowed are localhost, loopback addresses and TLSNames. With AllowRemote, a control
 	// request may also contain any IP address, and another request any host.
 	Hosts []string `json:"hosts,omitzero"`
 
-	// Page, if set, makes the handler of /_sandbox/ and of the paths below /_sandbox/page/.
+	// Page, if set, returns the handler that serves /_sandbox/ and the paths below /_sandbox/page/.
 	Page func(*Server) http.Handler `json:"-"`
 }
 
@@ -272,7 +271,7 @@ func (c Config) complete() (Config, error) {
 	return c, c.check()
 }
 
-// setting is a field with its default and its allowed range.
+// setting is a field of [Config] with its default (absent) and its allowed range.
 type setting[T any] struct {
 	field               string
 	value               *T
@@ -339,5 +338,5 @@ func cloneLists[K comparable, V any](lists map[K][]V) map[K][]V {
 	return lists
 }
 
-// length returns the time that a duration of a [Config] means: 0 for AtOnce.
+// length returns 0 for AtOnce, and any other duration of a [Config] unchanged.
 func length(d time.Duration) time.Duration { return max(d, 0) }

@@ -62,7 +62,7 @@ func (c *Config) checkListener(f *configFaults) {
 	f.refuseIf(c.InMemory && c.Addr != anyPort, "inMemory and addr cannot be combined")
 }
 
-// checkHost checks that name is an IP address, or may be a host name.
+// checkHost adds a fault to f unless name is an IP address or looks like a host name.
 func checkHost(f *configFaults, field, name string) {
 	_, err := netip.ParseAddr(name)
 	f.refuseIf(err != nil && !hostForm.MatchString(name), "%s must be a host name or an IP address, without a port, not %q", field, name)
@@ -73,7 +73,7 @@ var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`
 // minControlToken is the minimum length of a token that other machines can try to guess.
 const minControlToken = 16
 
-// checkControl refuses to offer the control API to other machines without a token.
+// checkControl refuses a control API that other machines can reach, unless it has a long token.
 func (c *Config) checkControl(f *configFaults) {
 	host, _, _ := net.SplitHostPort(c.Addr)
 	f.refuseIf(strings.ContainsFunc(c.Control.Token, func(r rune) bool { return r <= ' ' || r > '~' }),
@@ -104,7 +104,7 @@ func (c *Config) checkCredentials(f *configFaults) {
 	}
 }
 
-// maxRateLimit bounds the memory of a callLog.
+// maxRateLimit is the highest rate limit. It limits the memory of a callLog, which holds the time of each call.
 const maxRateLimit = 1_000_000
 
 func (c *Config) checkRateLimits(f *configFaults) {

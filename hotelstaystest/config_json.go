@@ -45,7 +45,7 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(data, (*numbers)(c))
 }
 
-// mapDurations replaces the durations in the JSON of a Config.
+// mapDurations replaces each duration in the JSON of a Config by the result of replace.
 func mapDurations(data []byte, replace func(any) any) ([]byte, error) {
 	var tree any
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -92,7 +92,7 @@ func durationText(d time.Duration) string {
 // configDuration is a duration in the JSON of a [Config].
 type configDuration time.Duration
 
-// UnmarshalText reads the text of a duration.
+// UnmarshalText reads a duration such as "30s", or "never".
 func (d *configDuration) UnmarshalText(text []byte) error {
 	parsed, err := parseDuration(string(text))
 	*d = configDuration(parsed)

@@ -290,7 +290,7 @@ func checkCountry(fields ...string) error {
 	return nil
 }
 
-// given returns a field's value, or the value absent if the request did not contain the field.
+// given returns the value of a request's field, or the value absent if the field is nil.
 func given[T any](field *T, absent T) T {
 	if field == nil {
 		return absent

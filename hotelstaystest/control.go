@@ -35,7 +35,7 @@ type controlCall struct {
 	numbers map[string]int
 }
 
-// numbers are the query parameters that are integers: the value if the parameter is absent, and the allowed range.
+// numbers describes the query parameters that are integers: the default, and the allowed range.
 var numbers = map[string]struct{ absent, least, most int }{
 	"limit": {100, 1, 1000}, "after": {-1, 0, math.MaxInt},
 }
@@ -47,7 +47,7 @@ type controlRoute struct {
 	run          func(c *controlCall) (any, error)
 }
 
-// input makes a route's function from a function with a JSON body. A missing body counts as {}.
+// input returns a route's function that decodes the JSON body and calls fn. It treats a missing body as {}.
 func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*controlCall) (any, error) {
 	return func(c *controlCall) (any, error) {
 		body, err := io.ReadAll(http.MaxBytesReader(nil, c.Body, maxControlBody))
@@ -71,7 +71,7 @@ func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*contro
 	}
 }
 
-// action is like [input], for a route whose body has no fields.
+// action is like [input], for a route that takes no fields in its body.
 func action(fn func(c *controlCall) (any, error)) func(*controlCall) (any, error) {
 	return input(func(c *controlCall, _ *struct{}) (any, error) { return fn(c) })
 }
@@ -92,8 +92,8 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	controlHandler(s.control).ServeHTTP(w, r)
 }
 
-// controlHandler answers with the function's result as JSON. A result that is an http.Handler writes the
-// answer itself. A nil result is an answer without content. Every error is an inputError.
+// controlHandler answers with the function's result as JSON. A result that is an http.Handler writes the answer
+// itself. For a nil result, the answer has no body. Every error of the function is an inputError.
 type controlHandler func(w http.ResponseWriter, r *http.Request) (any, error)
 
 func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +133,6 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.routes, nil
 }
 
-// newRoutes makes the handler of controlRoutes.
 func (s *Server) newRoutes() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{} // path to methods

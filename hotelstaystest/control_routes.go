@@ -92,7 +92,7 @@ func getRequests(c *controlCall) (any, error) {
 	return map[string]any{"requests": out, "dropped": c.s.ledger.Dropped()}, nil
 }
 
-// wants reports whether a request matches the parameters.
+// wants reports whether a recorded request matches the query parameters operation, traceId and reference.
 func (c *controlCall) wants(r *Request) bool {
 	operation, traceID, reference := c.query["operation"], c.query["traceId"], c.query["reference"]
 	return (operation == "" || string(r.Operation) == operation) && (traceID == "" || r.TraceID == traceID) &&
@@ -144,7 +144,7 @@ func getOrder(c *controlCall) (any, error) {
 	return out, err
 }
 
-// changed answers with the order after a change, or with the error of the change.
+// changed returns the order after a change, or the error of the change.
 func (c *controlCall) changed(err error) (any, error) {
 	if err != nil {
 		return nil, err

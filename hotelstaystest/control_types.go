@@ -50,7 +50,8 @@ func newControlFault(f Fault) controlFault {
 	return out
 }
 
-// waitingFault is an injected fault with its id. Skip and Times are what remains of them.
+// waitingFault is an injected fault with its id. Skip and Times are counted down: they are the numbers of requests
+// that the fault will still skip and act on.
 type waitingFault struct {
 	ID int `json:"id"`
 	controlFault
@@ -67,7 +68,7 @@ type duration time.Duration
 // MarshalText returns the text of [time.Duration.String].
 func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads text for [time.ParseDuration].
+// UnmarshalText reads text such as "3m0s", see [time.ParseDuration].
 func (d *duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
 	*d = duration(parsed)

@@ -15,7 +15,8 @@ import (
 	"strings"
 )
 
-// decoded is an operation's function. It is a runner that first decodes the body.
+// decoded is the function of an operation, with its request body as a struct. It is a [runner], which decodes the
+// body before the call.
 type decoded[Req, Resp any] func(*Server, *call, *Req) (*Resp, error)
 
 func runs[Req, Resp any](fn decoded[Req, Resp]) runner { return fn }
@@ -28,7 +29,7 @@ func (fn decoded[Req, Resp]) run(s *Server, c *call, body []byte) (any, error) {
 	return fn(s, c, req)
 }
 
-// inputError is a refusal that names the invalid field. An empty field means the whole body.
+// inputError is the refusal of a request. It names the invalid field, or the whole body if field is empty.
 type inputError struct {
 	status int // HTTP status
 	field  string
@@ -37,12 +38,12 @@ type inputError struct {
 
 func (e *inputError) Error() string { return e.msg }
 
-// refuse returns a refusal with an HTTP status.
+// refuse returns an inputError with an HTTP status.
 func refuse(status int, field, format string, args ...any) error {
 	return &inputError{status, field, fmt.Sprintf(format, args...)}
 }
 
-// badField returns a refusal of a field's value.
+// badField returns an inputError about the value of a field, with HTTP status 400.
 func badField(field, format string, args ...any) error {
 	return refuse(http.StatusBadRequest, field, format, args...)
 }
@@ -57,7 +58,7 @@ func decodeStrict(body []byte, v any) error {
 	return nil
 }
 
-// checkStrict checks a JSON object against the type t. An error is an inputError.
+// checkStrict checks that body is one JSON object, and that it fits the type t. An error is an inputError.
 func checkStrict(body []byte, t reflect.Type) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var value json.RawMessage
@@ -73,7 +74,7 @@ func checkStrict(body []byte, t reflect.Type) error {
 	return checkValue(value, "", t)
 }
 
-// checkValue checks valid JSON.
+// checkValue checks that a JSON value fits the type t. path is the path of its field.
 func checkValue(value json.RawMessage, path string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -105,7 +106,7 @@ func checkValue(value json.RawMessage, path string, t reflect.Type) error {
 	return nil
 }
 
-// checkObject checks the names and values of an object.
+// checkObject checks that t has each field of a JSON object, that no field appears twice, and that the values fit.
 func checkObject(value json.RawMessage, path string, t reflect.Type) error {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	seen := map[string]bool{}
@@ -130,7 +131,7 @@ func checkObject(value json.RawMessage, path string, t reflect.Type) error {
 	return nil
 }
 
-// fieldType finds the field of t with exactly this JSON name. A map has every name.
+// fieldType returns the type of t's field with exactly this JSON name. In a map, every name is a field.
 func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	if t.Kind() == reflect.Map {
 		return t.Elem(), true
@@ -150,7 +151,7 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// jsonName returns what JSON calls a value of type t, for error messages.
+// jsonName returns the name of type t in JSON, such as "array", for error messages.
 func jsonName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[duration](), reflect.TypeFor[configDuration]():

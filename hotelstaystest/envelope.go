@@ -26,7 +26,7 @@ type envelope struct {
 	Data any    `json:"data,omitempty"`
 }
 
-// failure is an error with its answer.
+// failure is an error with the HTTP status and the code of its answer.
 type failure struct {
 	status int
 	code   int
@@ -56,7 +56,7 @@ func unauthorized(format string, args ...any) *failure {
 
 func notFound() *failure { return fail(http.StatusNotFound, types.CodeNotFound, "order not found") }
 
-// answer is a response before it is written. Faults change it.
+// answer is a response before it is written. A fault may change it.
 type answer struct {
 	status int
 	code   int
@@ -85,8 +85,8 @@ func failureAnswer(err error) *answer {
 	return a
 }
 
-// success wraps data in the envelope, except the answer of OAuthToken with Variants.OAuthTopLevel.
-// Data that is an *answer (a document) is returned unchanged.
+// success returns the answer for an operation's result. It wraps data in the envelope, except for OAuthToken with
+// Variants.OAuthTopLevel. It returns an *answer, such as a document, unchanged.
 func (c *call) success(data any) *answer {
 	if document, ok := data.(*answer); ok {
 		return document

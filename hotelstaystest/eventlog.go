@@ -79,7 +79,8 @@ func (e Entry) clone() Entry {
 	return e
 }
 
-// record stands for a request, an order or a webhook. The log keeps only its last entry.
+// record is the place of a request, an order or a webhook in the log. The log keeps only the last entry of each
+// record.
 type record struct {
 	first int64 // Seq of its first entry
 	era   int   // eventLog.era of its first entry
@@ -93,7 +94,7 @@ const (
 	bytesPerLimit = 4 << 10 // more than a typical record needs
 )
 
-// eventLog is guarded by Ledger.mu. An entry never changes, nor does what it points to: clone it first.
+// eventLog is guarded by Ledger.mu. Do not change an entry, or a value to which it points. Change a clone instead.
 type eventLog struct {
 	limit, maxBytes int // the maximum number of records, and of the bytes of all records together
 	seq             int64
@@ -141,12 +142,13 @@ func (l *eventLog) put(r *record, e Entry) {
 	}
 }
 
-// reset drops all records. Sequence numbers continue, so that readers can continue.
+// reset drops all records. It does not reset the sequence numbers, so that a program that follows the log can
+// continue.
 func (l *eventLog) reset() {
 	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1, changes: map[EntryKind]*record{}, news: l.news}
 }
 
-// note adds an entry that has only a kind.
+// note adds an entry that consists only of a kind, such as EntryClock.
 func (l *eventLog) note(kind EntryKind, at time.Time) {
 	if l.changes[kind] == nil {
 		l.changes[kind] = new(record)

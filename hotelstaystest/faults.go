@@ -53,12 +53,12 @@ const (
 // also act on deliveries. Later events of the order do not wait for a delayed event.
 // FaultAlteredBody flips the bit after signing. Skip and Times count delivery attempts.
 const (
-	// FaultDuplicate sends an attempt twice, the copy after Delay. Only the answer to the
-	// original decides on a retry.
+	// FaultDuplicate sends a webhook attempt twice. The copy follows after Delay. Only the answer to the original
+	// decides on a retry.
 	FaultDuplicate FaultKind = "duplicate"
-	// FaultBadSignature signs an attempt with a wrong secret.
+	// FaultBadSignature signs a webhook attempt with a wrong secret.
 	FaultBadSignature FaultKind = "bad-signature"
-	// FaultDrop loses an event: it is not sent and not retried.
+	// FaultDrop drops a webhook event. The event is neither sent nor retried.
 	FaultDrop FaultKind = "drop"
 )
 
@@ -74,8 +74,8 @@ var faultKinds = []FaultKind{
 
 var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, FaultBadSignature, FaultDrop}
 
-// Fault is a failure on demand. With zero values in Operation, Skip, Times and
-// Probability it acts once, on the next request.
+// Fault is a failure that a test injects. With zero values in Operation, Skip, Times and Probability it acts once, on
+// the next request.
 type Fault struct {
 	Operation Operation `json:"operation,omitempty"` // empty: every operation except OpWebhook
 	Kind      FaultKind `json:"kind"`
@@ -136,7 +136,7 @@ func (f *Fault) validate() error {
 
 var referenceOps = []Operation{opBook, opQueryOrders, opOrderVoucher, opCancel, OpWebhook}
 
-// keepsAnswer reports whether the fault needs the true answer.
+// keepsAnswer reports whether the fault sends the true answer, late or changed, instead of replacing it.
 func (f *Fault) keepsAnswer() bool {
 	switch f.Kind {
 	case FaultStatus, FaultCut, FaultResetStream, FaultGarbage, FaultEmptyBody:
@@ -171,7 +171,7 @@ func (fs *faults) reset(seed uint64) {
 	fs.list, fs.rng = nil, rand.New(rand.NewPCG(seed, 0x666175))
 }
 
-// add adds a fault and returns it with its number. It refuses an invalid fault.
+// add adds a fault and returns it with its id. It refuses an invalid fault.
 func (fs *faults) add(f Fault) (injectedFault, error) {
 	if err := f.validate(); err != nil {
 		return injectedFault{}, err
@@ -208,16 +208,16 @@ func (fs *faults) hasReference(op Operation) bool {
 	return slices.ContainsFunc(fs.list, func(f injectedFault) bool { return f.Operation == op && f.Reference != "" })
 }
 
-// all returns the faults. Skip and Times are the remaining numbers.
+// all returns the faults that can still act. Their Skip and Times are counted down.
 func (fs *faults) all() []injectedFault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return slices.Clone(fs.list)
 }
 
-// pick returns the fault that acts on a request, or nil. It is the first fault that matches, has no
-// Skip left and acts by its Probability. With references, pick considers only faults with a
-// Reference. Without references, it considers only faults without a Reference.
+// pick returns the fault that acts on a request, or nil. It is the first fault that matches, has Skip 0, and acts by
+// its Probability. If references are given, pick considers only faults with a Reference. Otherwise it considers only
+// faults without a Reference.
 func (fs *faults) pick(op Operation, references ...string) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -29,7 +29,7 @@ const (
 	bodyTimeout = time.Minute // within which the body of a request must arrive
 )
 
-// call is a request with its decoded headers and its state.
+// call is a request to an operation, with its decoded headers and its state.
 type call struct {
 	op          *operation
 	rec         *record
@@ -152,7 +152,7 @@ func (s *Server) delay(r *http.Request, c *call, executed bool) {
 	}
 }
 
-// finish sets the headers, completes the ledger's record and sends the answer.
+// finish lets the fault change the answer, sets the headers, completes the record in the ledger and sends the answer.
 func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, a *answer) {
 	f := c.fault
 	if f != nil {
@@ -199,8 +199,7 @@ func (s *Server) recordCut(c *call) {
 	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, s.clock.now() })
 }
 
-// checkRateLimit counts the call, and sets the rate-limit headers. If the call is refused, it returns
-// the answer.
+// checkRateLimit counts the call, and sets the rate-limit headers. It returns nil, or the answer to a refused call.
 func (s *Server) checkRateLimit(c *call) *answer {
 	h := http.Header{}
 	c.limits = h
@@ -384,7 +383,7 @@ func (a *answer) compress() {
 
 const maxSeenIDs = 100_000
 
-// seenIDs remembers the last Request-Ids: at least maxSeenIDs/2, and at most maxSeenIDs.
+// seenIDs remembers the last 50,000 to 100,000 Request-Ids.
 type seenIDs struct {
 	mu           sync.Mutex
 	now, earlier map[idHash]bool

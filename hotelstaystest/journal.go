@@ -16,7 +16,8 @@ const (
 	maxReference   = 200      // bytes of each reference
 )
 
-// keep returns what the ledger keeps of a body: nothing if the control API is off.
+// keep returns the masked text of a body and the references in it, for the ledger. It returns neither if the control
+// API is off.
 func (s *Server) keep(body []byte) (text string, references []string) {
 	if !s.cfg.Control.Enabled {
 		return "", []string{}
@@ -47,7 +48,8 @@ func newMasker(c *Config) *masker {
 	return &masker{slices.DeleteFunc(secrets, isShort)}
 }
 
-// text masks a body and cuts it off. For a body that is not text it returns an empty string.
+// text masks the secrets in a body, and cuts the body to maxJournalBody bytes. For a body that is not text it returns
+// an empty string.
 func (m *masker) text(body []byte) string {
 	text := strings.ToValidUTF8(string(body), "")
 	if len(text) < len(body)-utf8.UTFMax || strings.Contains(text, "\x00") {
@@ -60,8 +62,8 @@ func (m *masker) text(body []byte) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxJournalBody)], "")
 }
 
-// secretValues match the values of secretNames in forms and in JSON, even if malformed or cut off, and
-// bearer tokens. The groups of a match are not masked.
+// secretValues match bearer tokens, and the values of secretNames in forms and in JSON, even in malformed or cut-off
+// text. The first group of a match is not secret.
 var secretValues = func() []*regexp.Regexp {
 	names := strings.Join(secretNames, "|")
 	return []*regexp.Regexp{
@@ -72,7 +74,8 @@ var secretValues = func() []*regexp.Regexp {
 	}
 }()
 
-// maskFields masks secretValues. It searches for the names first, because that is faster and most bodies have none.
+// maskFields masks the matches of secretValues. It first searches for the names, because that is faster and most
+// bodies have none.
 func maskFields(text string) string {
 	lower := strings.ToLower(text)
 	has := func(name string) bool { return strings.Contains(lower, name) }
@@ -103,7 +106,6 @@ func referencesIn(body []byte) []string {
 	return found
 }
 
-// union returns list plus the elements of more that are not in list.
 func union(list, more []string) []string {
 	list = slices.Clip(list)
 	for _, item := range more {

@@ -167,7 +167,7 @@ func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *record 
 	return rec
 }
 
-// updateRequest logs a changed copy of a request.
+// updateRequest logs a copy of a request's record, changed by the function change.
 func (l *Ledger) updateRequest(rec *record, change func(*Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -197,7 +197,7 @@ func (l *Ledger) addWebhook(w Webhook) *record {
 	return rec
 }
 
-// updateWebhook logs a changed copy of an event.
+// updateWebhook logs a copy of an event's record, changed by the function change.
 func (l *Ledger) updateWebhook(rec *record, change func(*Webhook)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,9 +231,9 @@ func (l *Ledger) note(kind EntryKind) {
 	l.log.note(kind, l.clock.now())
 }
 
-// read returns the first entries after a sequence number, and a channel that is closed at the next
-// entry. A number above the last Seq comes from an earlier server, so read then starts at the first
-// entry. The values to which entries point never change.
+// read returns the entries after a sequence number, at most limit, and a channel that is closed when the next entry
+// arrives. A number above the last Seq comes from an earlier server, so read then starts at the first entry. Do not
+// change a value to which an entry points.
 func (l *Ledger) read(after int64, limit int) (entries []Entry, news <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -274,8 +274,7 @@ func (l *Ledger) Dropped() int {
 	return l.log.dropped
 }
 
-// Requests returns the requests of an operation in order of arrival. An empty op means
-// all.
+// Requests returns the requests of an operation in order of arrival. With an empty op it returns all requests.
 func (l *Ledger) Requests(op Operation) []Request {
 	var out []Request
 	for _, r := range l.kept() {
@@ -286,7 +285,7 @@ func (l *Ledger) Requests(op Operation) []Request {
 	return out
 }
 
-// Count returns the number of requests of an operation. An empty op means all.
+// Count returns the number of requests of an operation. With an empty op it counts all requests.
 func (l *Ledger) Count(op Operation) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -296,8 +295,8 @@ func (l *Ledger) Count(op Operation) int {
 	return l.counts[op]
 }
 
-// RateLimited returns how many requests of an operation a rate limit refused. An empty op
-// means all. Injected 429s do not count.
+// RateLimited returns how many requests of an operation a rate limit refused. With an empty op it counts all
+// operations. It does not count HTTP 429 from a [Fault].
 func (l *Ledger) RateLimited(op Operation) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -53,8 +53,8 @@ func (m *market) moved(o offer, cents int64) int64 {
 	return cents
 }
 
-// show records that CheckAvail shows an offer's present price. It reports whether the price
-// differs from the price shown before.
+// show records that CheckAvail shows the present price of an offer. It reports whether the price has moved since
+// CheckAvail last showed it.
 func (m *market) show(id string, o offer) bool {
 	stale, now := m.stale(id, o), len(m.of(o).moves)
 	m.mu.Lock()
@@ -65,7 +65,7 @@ func (m *market) show(id string, o offer) bool {
 	return stale
 }
 
-// stale reports whether an offer moved since CheckAvail last showed its price.
+// stale reports whether MoveRate has changed an offer since CheckAvail last showed its price.
 func (m *market) stale(id string, o offer) bool {
 	now := len(m.of(o).moves)
 	m.mu.RLock()
@@ -77,7 +77,7 @@ func (m *market) stale(id string, o offer) bool {
 	return shown != now
 }
 
-// change calls fn with the state of an offer. No Book runs at the same time.
+// change calls fn with the present state of an offer, under the lock, so that no Book runs at the same time.
 func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 	o, _, ok := s.parseOffer(ratePkgID)
 	if !ok {

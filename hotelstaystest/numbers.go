@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// micro is a number in millionths.
+// micro is a decimal number in millionths: 1500000 is 1.5.
 type micro int64
 
 func (m micro) MarshalJSON() ([]byte, error) { return []byte(decimalString(int64(m), 6)), nil }
 
-// tenth is a number in tenths.
+// tenth is a decimal number in tenths: 45 is 4.5.
 type tenth int
 
 func (t tenth) MarshalJSON() ([]byte, error) { return []byte(decimalString(int64(t), 1)), nil }

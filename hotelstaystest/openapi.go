@@ -23,7 +23,8 @@ func getOpenAPI(*controlCall) (any, error) {
 	return doc, nil
 }
 
-// document describes the operation. It does not repeat the fields of bodies, which the API document lists.
+// document returns the description of the operation for openapi.json. It omits the fields of the bodies, because the
+// API document lists them.
 func (o operation) document() map[string]any {
 	component := func(name string) map[string]string { return map[string]string{"$ref": "#/components/" + name} }
 	envelope, security, parameters := component("responses/Envelope"), []map[string][]string{}, []map[string]string{}

@@ -34,7 +34,7 @@ var allScopes = []types.Scope{
 	types.ScopeSearchRead, types.ScopeContentRead, types.ScopeBookingRead, types.ScopeBookingWrite, types.ScopeBookingCancel,
 }
 
-// sessionRule is an operation's use of the Session-Id header.
+// sessionRule says whether an operation takes the Session-Id header.
 type sessionRule int
 
 const (
@@ -56,7 +56,7 @@ type operation struct {
 	summary string      // for openapi.json
 }
 
-// operations are the POST operations. Each row is next to its function.
+// operations returns the POST operations. Each is declared in the file of the function that executes it.
 func operations() []operation {
 	return slices.Concat(authOperations, contentOperations, searchOperations, orderOperations)
 }

@@ -86,7 +86,8 @@ func (st *orderStore) byReference(account, customerRef string) *order {
 	return nil
 }
 
-// activeContent returns an order with this content that is not cancelled, or nil.
+// activeContent returns an order of the account with the same content that is not cancelled, or nil. Book refuses
+// such a duplicate.
 func (st *orderStore) activeContent(account, content string) *order {
 	for _, o := range st.byContent[account+"\x00"+content] {
 		if !o.isCancelled() {
@@ -146,7 +147,8 @@ func (st *orderStore) insert(o *order) {
 	st.byContent[content] = append(st.byContent[content], o)
 }
 
-// confirmDue confirms an order whose confirmation was due at this time, unless its status has changed.
+// confirmDue confirms an order whose ConfirmAfter ends at the given time. It does nothing if the order's status is no
+// longer 0, 1 or pending.
 func (st *orderStore) confirmDue(o *order, at time.Time) {
 	if s := o.status(); s == types.OrderConfirming || s == st.s.cfg.Variants.OrderStatusNumbers.Pending || s == types.OrderUnknown {
 		st.confirm(o, at)
@@ -176,7 +178,7 @@ func (st *orderStore) count() int {
 
 func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, st.record(o), at) }
 
-// records returns the ledger's records of the orders that pick returns.
+// records returns a record for each order that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []LedgerOrder {
 	if st == nil { // in a zero Ledger
 		return nil
@@ -281,7 +283,7 @@ func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 	return rooms
 }
 
-// panicOn panics if a method of a Server was called with an invalid argument.
+// panicOn panics with the name of the called method if err is not nil.
 func panicOn(method string, err error) {
 	if err != nil {
 		panic("hotelstaystest: " + method + ": " + err.Error())

@@ -11,7 +11,8 @@ import (
 
 const window = time.Second
 
-// maxClients is the number of logs from which on a new client drops the logs without recent calls.
+// maxClients is the number of stored logs from which each new client makes the limiter drop the logs without recent
+// calls.
 const maxClients = 4096
 
 type rateLimiter struct {
@@ -40,8 +41,8 @@ func (c *rateLimiter) reset() {
 	c.logs = nil
 }
 
-// arrive counts a call, or refuses it if it counted limit calls in the last second. A call exactly
-// one second after the first of these calls is allowed. Refused calls do not count.
+// arrive counts a call. If it has counted limit calls in the last second, it refuses the call and does not count it.
+// It allows a call exactly one second after the first of the counted calls.
 func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +62,7 @@ func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	return verdict{at: now, allowed: true, limit: limit, remaining: limit - len(log) - 1}
 }
 
-// since returns the calls of the last second before now.
+// since returns the calls in the second before now.
 func (l callLog) since(now time.Time) callLog {
 	return l[sort.Search(len(l), func(i int) bool { return now.Sub(l[i]) < window }):]
 }

@@ -118,7 +118,7 @@ func (r *stayRequest) checkCountries() error {
 	return checkCountry("countryCode", r.CountryCode, "residencyCode", r.ResidencyCode, "nationalityCode", r.NationalityCode)
 }
 
-// emptyReason returns the reason for an empty search, or nil.
+// emptyReason returns the reason for which a search finds no hotels, or nil.
 func (s *Server) emptyReason(c *call) *types.EmptyReason {
 	if s.cfg.EmptyReason != nil {
 		return s.cfg.EmptyReason

@@ -174,7 +174,8 @@ func (s *Server) newListener() (net.Listener, error) {
 	return l, nil
 }
 
-// reachable replaces the address of all interfaces (0.0.0.0 or ::) by the loopback address.
+// reachable returns an address that a client can use: it replaces the address of all interfaces (0.0.0.0 or ::) by
+// the loopback address.
 func reachable(addr netip.AddrPort) string {
 	switch addr.Addr() {
 	case netip.IPv4Unspecified(), netip.IPv6Unspecified():
@@ -210,8 +211,8 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// panicsOnly writes net/http's log lines about panics, which are bugs of the sandbox. It
-// drops all other lines, because faults cause them.
+// panicsOnly passes on only the log lines of net/http about panics, which are bugs of the sandbox. It drops all other
+// lines, because faults cause them.
 type panicsOnly struct{ to io.Writer }
 
 func (p panicsOnly) Write(line []byte) (int, error) {
@@ -221,7 +222,7 @@ func (p panicsOnly) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// trackConn counts connections for Close.
+// trackConn counts a connection in s.work while it is open, because Close waits for s.work.
 func (s *Server) trackConn(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew: // called by the accept loop, so work is above zero
@@ -234,7 +235,7 @@ func (s *Server) trackConn(c net.Conn, state http.ConnState) {
 	}
 }
 
-// enter adds one to s.work, and returns true. It returns false if the server is closing.
+// enter adds one to s.work, for which Close waits, and returns true. If the server is closing, it returns false.
 func (s *Server) enter() bool {
 	s.closeMu.Lock()
 	defer s.closeMu.Unlock()

@@ -58,7 +58,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *ans
 	}
 }
 
-// spoil returns the answer with the fault. a is the true answer, or nil if the operation was not executed.
+// spoil returns the answer that the fault makes of the true answer a. If the operation was not executed, a is nil.
 func (f *Fault) spoil(a *answer) *answer {
 	switch f.Kind {
 	case FaultStatus:
@@ -104,7 +104,8 @@ func (f *Fault) statusAnswer() *answer {
 	return a
 }
 
-// statusCodes are the default codes of injected failures, by HTTP status. For other statuses it is codeUpstream.
+// statusCodes has, for some HTTP statuses, the default code of an injected failure. For other statuses the code is
+// codeUpstream.
 var statusCodes = map[int]int{
 	http.StatusBadRequest: types.CodeParam, http.StatusUnauthorized: types.CodeUnauthorized, http.StatusForbidden: codeForbidden,
 	http.StatusNotFound: types.CodeNotFound, http.StatusTooManyRequests: types.CodeRateLimited,
@@ -184,7 +185,8 @@ func otherType(v any) any {
 	return "of the wrong type"
 }
 
-// replaceAt replaces the value at path by [otherType]. It returns false if there is no such value.
+// replaceAt replaces the value at path by a value of another JSON type. It returns false if there is no value at
+// path.
 func replaceAt(v *any, path []string) bool {
 	if len(path) == 0 {
 		*v = otherType(*v)

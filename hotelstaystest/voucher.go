@@ -151,7 +151,8 @@ func (s *Server) document(o *order) []byte {
 	return renderPDF(lines, s.cfg.VoucherSize)
 }
 
-// baseURL returns [Server.URL], or for a client of another machine the address that this client used.
+// baseURL returns the base URL for links in an answer: [Server.URL], or with AllowRemote the host that the client has
+// used.
 func (s *Server) baseURL(c *call) string {
 	if s.cfg.AllowRemote && c.host != "" {
 		scheme, _, _ := strings.Cut(s.URL, ":")
@@ -171,7 +172,7 @@ func (s *Server) linkProof(path, expires string) string {
 	return hex.EncodeToString(s.mac("link", path+"\x00"+expires))
 }
 
-// documentAt returns the operation of a GET path. Its name is empty for an unknown path.
+// documentAt returns the operation that serves the GET of a path. For an unknown path, its name is empty.
 func documentAt(path string) *operation {
 	switch {
 	case strings.HasPrefix(path, downloadPath):

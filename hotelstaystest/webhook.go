@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// WebhookTrigger is something that happens to an order and sends events.
+// WebhookTrigger is a change of an order that causes webhook events.
 type WebhookTrigger string
 
 // The triggers.
@@ -65,7 +65,7 @@ type webhookBody struct {
 	EventTime           int64           `json:"eventTime"`
 }
 
-// event is a delivery with its retries. Server.lock guards it.
+// event is a webhook event with its attempts. Server.lock guards it.
 type event struct {
 	Webhook         // the state at creation
 	rec     *record // the event's record in the ledger
@@ -103,8 +103,8 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 	w.next(o, nil)
 }
 
-// next starts the first attempt of the order's next event, unless another first attempt is in progress.
-// An attempt of the event passed does not count as in progress.
+// next starts the first attempt of the order's next event. It does nothing while the first attempt of another event
+// is in progress. The event passed does not count, because its first attempt has ended or is delayed.
 func (w *webhooks) next(o *order, passed *event) {
 	q := &o.events
 	if q.first != passed && q.first != nil {
@@ -120,7 +120,8 @@ func (w *webhooks) schedule(e *event, pause time.Duration) {
 	w.s.agenda.add(appointment{at: w.s.clock.now().Add(pause), event: e})
 }
 
-// attempt makes a due attempt. The first fault that matches acts on it. The caller holds the lock.
+// attempt makes an attempt to deliver an event, which is due. The first fault that matches acts on the attempt. The
+// caller holds the lock.
 func (w *webhooks) attempt(e *event) {
 	if w.s.isClosing() {
 		return
@@ -152,7 +153,7 @@ func (w *webhooks) attempt(e *event) {
 	w.send(e, f, false)
 }
 
-// later calls fn with the lock after d. The delay is in real time, like all delays of faults.
+// later calls fn after d, and holds the lock during the call. The delay d is in real time, like all delays of faults.
 func (w *webhooks) later(e *event, d time.Duration, fn func()) {
 	if !w.s.enter() {
 		return
@@ -209,7 +210,7 @@ func (w *webhooks) answered(e *event, i, status int, err error, isCopy bool) {
 	}
 }
 
-// settle sets the state of an event. A delivered event stays delivered.
+// settle sets the state of an event, unless the event was delivered before.
 func (w *Webhook) settle(state WebhookState) {
 	if w.State != WebhookDelivered {
 		w.State = state

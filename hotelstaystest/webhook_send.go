@@ -73,7 +73,8 @@ func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net
 	return dial(ctx, network, addr)
 }
 
-// serveCallbacks serves h in memory. Through the returned transport every URL reaches h, even with https.
+// serveCallbacks serves the handler h over in-memory connections. The returned transport sends every URL to h, even
+// with https.
 func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	listener := newMemListener()
 	w.server = &http.Server{

@@ -59,8 +59,8 @@ type Fleet struct {
 	Bookings int
 	// Processes is the number of processes at the same time. Default: 4.
 	Processes int
-	// Start starts process number i. Survive calls it again after it has killed the process. Survive
-	// waits for Start without a limit. Later output of the process is discarded.
+	// Start starts process number i, counted from 0. Survive calls it again for each process that it has killed.
+	// Survive has no timeout for Start. It discards the standard output of the process after Start.
 	Start func(i int) (*Process, error)
 	// Ended returns the number of bookings that have ended and will not be tried again. A booking that was
 	// opened again has not ended. After an error Ended is called again, because the database may be starting.
@@ -81,8 +81,8 @@ type Fleet struct {
 	Blocks int
 	// Hurry moves the stored times of the service back by d, to make time pass. It must not move the times of a Book
 	// that may be in progress, because the sandbox answers in real time. It is called at most five times per second,
-	// while the other functions run. Without Hurry a recovery takes ten minutes, and with few bookings Survive
-	// ends before that.
+	// while the other functions run. Without Hurry a recovery takes ten minutes. With fewer than 600 bookings, the
+	// time limit of Survive ends earlier.
 	Hurry func(ctx context.Context, d time.Duration)
 	// Grace is the maximum time that the processes may take to stop after all bookings have ended. Survive then
 	// closes their input, as [Process.Close] does. If Grace is 0, the processes are killed instead.
@@ -97,18 +97,18 @@ type Fleet struct {
 	rng       *rand.Rand
 }
 
-// held is a process that is frozen or has a blocked handler. Other disturbances choose another process.
+// held describes a process that is frozen or has a blocked handler. Other disturbances choose another process.
 type held struct {
 	frozen bool
 	until  time.Time // zero: until all bookings have ended
 }
 
-// Survive returns when all bookings have ended and the processes are gone. It returns an error if a
-// process ended by itself, a crash failed, ctx ended, a process did not stop within Grace, no booking
-// ended for a Lease, or the time limit was over: five minutes plus half a second per booking.
+// Survive returns when all bookings have ended and the processes have stopped. It returns an error if a process ended
+// by itself, a function of Crashes failed, ctx ended, a process did not stop within Grace, or no booking ended for a
+// Lease. It also returns an error after five minutes plus half a second per booking.
 //
-// Kills and the other disturbances are spread at random over the run, by the number of bookings
-// that have ended.
+// Kills and the other disturbances are spread at random over the run. The number of ended bookings decides when each
+// of them happens.
 func (f *Fleet) Survive(ctx context.Context) error {
 	f.Processes = cmp.Or(f.Processes, 4)
 	if f.Freezes+f.Blocks >= f.Processes {
@@ -143,7 +143,8 @@ func (f *Fleet) Survive(ctx context.Context) error {
 	return f.stop()
 }
 
-// stop closes the input of all processes at the same time, and waits until they have ended.
+// stop closes the input of all processes at the same time, and waits until they have ended. After Grace it kills
+// them.
 func (f *Fleet) stop() error {
 	late := time.AfterFunc(f.Grace, func() {
 		for _, p := range f.processes {
@@ -172,9 +173,9 @@ func (f *Fleet) start(i int) (*Process, error) {
 	return p, nil
 }
 
-// disturbance calls do when after bookings have ended.
+// disturbance is a kill, a freeze, a blocked handler or a crash.
 type disturbance struct {
-	after int
+	after int // the number of bookings that must have ended before do is called
 	do    func(context.Context) error
 }
 
@@ -196,7 +197,6 @@ func (f *Fleet) disturbances() (all []disturbance) {
 	return all
 }
 
-// disturb causes the disturbances, and waits until all bookings have ended.
 func (f *Fleet) disturb(ctx context.Context) error {
 	coming := f.disturbances()
 	var ended int
@@ -260,7 +260,7 @@ func (f *Fleet) alive() error {
 	return nil
 }
 
-// choose returns the index of a process that is not held.
+// choose returns the index of a random process that is neither frozen nor blocked.
 func (f *Fleet) choose() int {
 	for {
 		i := f.rng.IntN(len(f.processes))
@@ -282,7 +282,7 @@ func (f *Fleet) kill() error {
 	return nil
 }
 
-// freeze freezes a process. n is the number of earlier freezes, which decides how long it lasts.
+// freeze freezes a process. n is the number of earlier freezes. It decides how long this freeze lasts.
 func (f *Fleet) freeze(n int) error {
 	i := f.choose()
 	if err := f.processes[i].Freeze(); err != nil {
@@ -339,8 +339,8 @@ func (f *Fleet) hurry(ctx context.Context) {
 	}
 }
 
-// ShellCrash returns a function for Fleet.Crashes. The function runs the shell command that an environment
-// variable contains. The command must crash a server, start it again, and return when the server answers.
+// ShellCrash returns a function for Fleet.Crashes, which runs the shell command in an environment variable. The
+// command must crash a server, start it again, and return when the server answers.
 func ShellCrash(variable string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		command := os.Getenv(variable)

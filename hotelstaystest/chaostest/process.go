@@ -16,10 +16,11 @@ import (
 	"sync/atomic"
 )
 
-// partVariable holds the part of a process of Start.
+// partVariable is the environment variable in which Start passes the part to the new process, as JSON.
 const partVariable = "HOTELSTAYS_CHAOSTEST_PART"
 
-// Process is another process of this program, with its own part. It is not safe for concurrent use.
+// Process is a child process that runs the same program as its parent. Its part, the argument of [Start], is its
+// task. A Process is not safe for concurrent use.
 type Process struct {
 	Cmd      *exec.Cmd // started; call Wait of the Process, not of Cmd
 	input    io.WriteCloser
@@ -30,8 +31,8 @@ type Process struct {
 	err      error // valid after ended is closed
 }
 
-// Start starts this program again. Its [Main] receives part as JSON in an environment
-// variable, which other programs of the same user can read. Both processes share the standard error.
+// Start starts this program again as a child process. Its [Main] receives part as JSON in an environment variable,
+// which other programs of the same user can read. The child writes to the standard error of its parent.
 func Start(part any) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -76,8 +77,8 @@ func (p *Process) Line() (string, error) {
 // Write writes to the process's standard input.
 func (p *Process) Write(b []byte) (int, error) { return p.input.Write(b) }
 
-// Wait waits until the process ends. If its exit status is not 0, the error says how it ended. Output that
-// was not read is lost.
+// Wait waits until the process ends. If its exit status is not 0, Wait returns an error with the status. It discards
+// the output that Line has not returned.
 func (p *Process) Wait() error {
 	p.discard()
 	<-p.ended
@@ -85,7 +86,7 @@ func (p *Process) Wait() error {
 	return p.err
 }
 
-// discard reads the remaining output, so that the process never waits for a reader.
+// discard reads the remaining output, because a process blocks when nobody reads its output.
 func (p *Process) discard() {
 	p.discards.Do(func() {
 		go func() { _, _ = io.Copy(io.Discard, p.out) }()
@@ -104,9 +105,9 @@ func (p *Process) Kill() {
 	_ = p.Wait()
 }
 
-// Main runs a process of [Start]: it decodes the part, calls run, and exits. The status is 1 if
-// run fails, which is printed. In any other process it returns at once. Call it first in main
-// or TestMain. A process whose run ignores [UntilClosed] outlives a test that panics.
+// Main does nothing in a process that [Start] has not started. In a process of Start, it decodes the part, calls run,
+// and exits. If run fails, Main prints the error and exits with status 1. Call Main first in main or TestMain. A
+// process whose run ignores [UntilClosed] continues after a panic of the parent's test.
 func Main[Part any](run func(Part) error) {
 	text, started := os.LookupEnv(partVariable)
 	if !started {
@@ -125,8 +126,8 @@ func Main[Part any](run func(Part) error) {
 	os.Exit(0)
 }
 
-// UntilClosed reads the process's standard input, and returns a context that ends with the input. The
-// input ends when the parent calls [Process.Close] or dies.
+// UntilClosed returns a context that ends when the parent calls [Process.Close] or dies. It reads the process's
+// standard input, which ends at that moment.
 func UntilClosed() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -144,13 +145,13 @@ func UntilClosed() context.Context {
 	return ctx
 }
 
-// blockLine makes the next MayBlock of a process block.
+// blockLine is the line of standard input that makes the next MayBlock of the process block.
 const blockLine = "block\n"
 
 var blocks atomic.Bool
 
-// MayBlock returns at once. But in a process that Fleet.Blocks has chosen, and that uses
-// [UntilClosed], one call never returns. Call it in the handler that a service runs for each booking.
+// MayBlock returns immediately, except in a process that Fleet.Blocks has chosen and that uses [UntilClosed]. There,
+// one call never returns. Call MayBlock in the handler that a service runs for each booking.
 func MayBlock() {
 	if blocks.CompareAndSwap(true, false) {
 		select {}

@@ -2,8 +2,8 @@ package chaostest
 
 import "syscall"
 
-// awaitStop returns when the process has stopped or ended. A signal takes effect only when the kernel
-// next runs the process. Until then some of its threads may continue.
+// awaitStop waits until the process has stopped or ended. Without it, some threads of the process could still run for
+// a moment after Freeze.
 func awaitStop(pid int) {
 	const byPID, options = 1, syscall.WSTOPPED | syscall.WEXITED | syscall.WNOWAIT // WNOWAIT leaves the exit status to Cmd.Wait
 	for {

@@ -2,5 +2,5 @@
 
 package chaostest
 
-// awaitStop does nothing: package syscall has no waitid here.
+// awaitStop does nothing, because package syscall has no waitid on this system.
 func awaitStop(int) {}

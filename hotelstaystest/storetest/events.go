@@ -66,7 +66,7 @@ var eventPromises = []promise[hotelstays.EventStore]{
 		"what the methods wait for: a lock, a connection, a retry", eventsReturn},
 }
 
-// claim claims keys, and fails unless the result is want.
+// claim calls Claim, and fails the test unless the resulting state is want.
 func claim(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, lease time.Duration, keys ...string) {
 	c.Helper()
 	state, err := s.Claim(c.Context(), keys, lease)
@@ -81,7 +81,7 @@ func wants(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, ke
 	claim(c, s, want, time.Hour, keys...)
 }
 
-// stays fails unless each key has the state want in every process.
+// stays fails the test unless both processes see the state want for each key.
 func stays(c *eventCase, want hotelstays.ClaimState, keys ...string) {
 	c.Helper()
 	for _, key := range keys {
@@ -281,7 +281,8 @@ func noKeyTwice(c *eventCase) {
 	}
 }
 
-// claimOnce claims the keys of all with the indexes mine. If the claim is granted, it ends the claim.
+// claimOnce claims the keys all[k] for each k in mine. If the claim is granted, claimOnce checks that no other caller
+// has these keys, and then calls Release or Done.
 func claimOnce(ctx context.Context, s hotelstays.EventStore, all []string, mine []int, holders *[6]atomic.Int32,
 	finished *[6]atomic.Bool) error {
 	names := make([]string, len(mine))

@@ -56,8 +56,8 @@ var leasePromises = []promise[hotelstays.TokenLeaser]{
 		"what TryLease waits for, and the expiry of a lease whose caller has gone", leasesReturn},
 }
 
-// tryLease calls TryLease. release is nil if another caller has the lease. If the case does not call release,
-// its cleanup does, so that the renewal ends.
+// tryLease calls TryLease. If another caller has the lease, release is nil. If the case does not call release, a
+// cleanup calls it, which ends the renewal.
 func tryLease(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
 	c.Helper()
 	end, ok, err := s.TryLease(c.Context(), key)
@@ -201,7 +201,7 @@ func liveHolderKeeps(c *leaseCase) {
 	mustLease(c, c.b, k)
 }
 
-// takeOver waits until the lease of a dead process has ended, and then gets a lease.
+// takeOver calls TryLease until the lease of a dead process has ended and the caller gets it.
 func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
 	c.Helper()
 	step := time.Second / 2

@@ -75,7 +75,7 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 		"the lease of a granted slot", deadSlotsComeBack},
 }
 
-// acquire gets a permit of a limited operation, and fails if that takes a minute.
+// acquire gets a permit of an operation with a rate limit, and fails the test after a minute.
 func acquire(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey) hotelstays.Permit {
 	c.Helper()
 	permit, err := acquireWithin(c, l, key, time.Minute)
@@ -92,7 +92,7 @@ func acquireWithin(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.Rate
 	return l.Acquire(ctx, hotelstays.RateLimitRequest{Key: key})
 }
 
-// tryAcquire acquires a slot within d, and releases the slot without a request.
+// tryAcquire acquires a slot and releases it without a request. If it gets no slot within d, it returns an error.
 func tryAcquire(c *limiterCase, l hotelstays.RateLimiter, d time.Duration) error {
 	permit, err := acquireWithin(c, l, limited, d)
 	if err == nil {
@@ -109,28 +109,29 @@ func acquireAll(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLim
 	return permits
 }
 
-// giveBack calls Done of permits without Sent, so no request was sent.
+// giveBack returns permits without a request: it calls Done, but not Sent.
 func giveBack(permits ...hotelstays.Permit) {
 	for _, permit := range permits {
 		permit.Done(hotelstays.PermitResult{})
 	}
 }
 
-// send uses a permit for a request. The answer proves that the request arrived immediately.
+// send uses a permit for a request whose answer comes immediately.
 func send(permit hotelstays.Permit) {
 	permit.Sent()
 	now := time.Now()
 	permit.Done(hotelstays.PermitResult{ArrivedBy: now, FirstByte: now})
 }
 
-// rest waits until the limiters have granted a first slot, because a fresh server may wait before that.
+// rest waits until both limiters have granted a slot and are idle again, because a limiter with a fresh server may
+// not grant a slot immediately.
 func rest(c *limiterCase) {
 	c.Helper()
 	giveBack(acquire(c, c.a, limited), acquire(c, c.b, limited))
 	time.Sleep(window / 2) // a limiter may report released slots later
 }
 
-// grantedWithin fails if f takes so long that used slots could become free again.
+// grantedWithin fails the test if f takes so long that slots which requests have used could become free again.
 func grantedWithin(c *limiterCase, what string, f func()) {
 	c.Helper()
 	start := time.Now()
@@ -200,7 +201,7 @@ func unsentWakes(c *limiterCase) {
 	}
 }
 
-// mustWait acquires a slot, and fails if Acquire grants it before the time until.
+// mustWait acquires a slot, and fails the test if Acquire grants it before the time until.
 func mustWait(c *limiterCase, l hotelstays.RateLimiter, until time.Time) {
 	c.Helper()
 	permit := acquire(c, l, limited)

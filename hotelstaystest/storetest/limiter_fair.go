@@ -42,8 +42,9 @@ func caller(account string, priority hotelstays.Priority) hotelstays.RateLimitRe
 	return hotelstays.RateLimitRequest{Key: limited, Account: account, Priority: priority}
 }
 
-// lastServedAmong lets several callers wait, and then one more caller, in the same process or in another. The last
-// caller must be among the first n that are served.
+// lastServedAmong lets several callers wait, and then the caller last. It fails the test unless last is among the
+// first n callers that are served. It runs once with all callers in one process, and once with last in another
+// process.
 func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateLimitRequest) {
 	c.Helper()
 	for _, l := range c.both {

@@ -12,7 +12,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// traffic records the requests of a case.
+// traffic records when the requests of a case left and arrived.
 type traffic struct {
 	mu             sync.Mutex
 	left, arrived  []time.Time
@@ -23,7 +23,8 @@ type traffic struct {
 	late           bool          // whether a request took longer than travel, because the machine was too slow
 }
 
-// busiest returns the maximum number of times within one window. The end of a window is not part of it.
+// busiest returns the maximum number of the given times in any one window. Two times that are exactly one window
+// apart are in different windows.
 func busiest(times []time.Time) int {
 	slices.SortFunc(times, time.Time.Compare)
 	most, from := 0, 0
@@ -96,8 +97,8 @@ func limitByDeparture(c *limiterCase) {
 	mustKeepLimit(c, traffic.left)
 }
 
-// limitByArrival repeats traffic that was late, because a limiter may assume that a request without an
-// answer has arrived after a second.
+// limitByArrival tests that no more requests than the limit arrive in one window. It repeats a test in which a
+// request took about a second, because a limiter may assume that a request arrives within a second.
 func limitByArrival(c *limiterCase) {
 	for range 5 {
 		traffic := traffic{travel: window * 6 / 10}

@@ -43,14 +43,12 @@ import (
 
 // Fleet describes several processes that share a store or a limiter of type S.
 type Fleet[S any] struct {
-	// Open opens S for another process. If S is only in the memory of one process, Open returns the same S
-	// each time. The cases of a suite use different keys, so S need not be empty. A RateLimiter must be
-	// new for each case.
+	// Open returns an S for another process. If S works only in the memory of one process, return the same S each
+	// time. The cases of a suite use different keys, so S need not be empty. A RateLimiter must be new for each case.
 	Open func() S
-	// Freeze stops a process, as SIGSTOP or a lost network does: its calls hang or fail, and its work
-	// in the background has no effect, until thaw is called once. A process that is never thawed is
-	// dead. Leave Freeze nil for an S without background work. Cases that need a hanging store are
-	// then skipped.
+	// Freeze stops a process, as SIGSTOP or a lost network does. Until the suite calls thaw, once, calls of the
+	// process hang or fail, and its background work has no effect. A process that is never thawed is dead. If S has
+	// no background work, Freeze may be nil. Cases that need a hanging store are then skipped.
 	Freeze func(process S) (thaw func())
 	// Advance makes d pass for the store, for instance by shifting its rows. If it is nil,
 	// the suite sleeps. TestRateLimiter always sleeps.
@@ -67,7 +65,7 @@ type Options struct {
 	InBubble bool
 }
 
-// promise is a rule from an interface's documentation, and the case that proves it.
+// promise is a rule from an interface's documentation, and the function that tests it.
 type promise[S any] struct {
 	name string // the name of the subtest
 	says string // the rule in the words of the documentation
@@ -84,7 +82,7 @@ type run[S any] struct {
 	both       []S
 }
 
-// runAll runs the case of each promise in a subtest. It calls begin before the case.
+// runAll runs each promise as a subtest. The subtest calls begin, and then the promise's function.
 func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts *Options, promises []promise[S], begin func(*run[S])) {
 	t.Helper()
 	bubble := opts != nil && opts.InBubble
@@ -106,13 +104,13 @@ func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts *Options,
 	}
 }
 
-// broken fails and ends the case, because the promise does not hold.
+// broken ends the subtest with a failure that names the broken promise.
 func (c *run[S]) broken(format string, args ...any) {
 	c.Helper()
 	c.Fatalf("%s\npromised: %s\nlook at:  %s", fmt.Sprintf(format, args...), c.says, c.look)
 }
 
-// mustNot fails and ends the case if the store returned an error.
+// mustNot ends the subtest with a failure if err is not nil.
 func (c *run[S]) mustNot(err error, call string, args ...any) {
 	c.Helper()
 	if err != nil {
@@ -121,16 +119,16 @@ func (c *run[S]) mustNot(err error, call string, args ...any) {
 }
 
 const (
-	// slack is added to a time span that must have ended, because stores may round to a second.
+	// slack is an extra wait after the end of a time span, because stores may round times to a second.
 	slack = time.Second
-	// deathTime is the maximum time from the death of a process to the end of its lease.
+	// deathTime is the longest time that a store may keep the lease of a dead process.
 	deathTime = time.Minute
-	// fetchTime is the longest time for which the client holds the lease of a fetch.
+	// fetchTime is the longest time for which a client holds a lease while it fetches a token.
 	fetchTime = 25 * time.Second
 )
 
-// freeze freezes a process until thaw is called, or until the end of the case. Without Fleet.Freeze it
-// does nothing.
+// freeze calls Fleet.Freeze for a process. The process continues when thaw is called, or at the end of the subtest.
+// Without Fleet.Freeze, freeze does nothing.
 func (c *run[S]) freeze(process S) (thaw func()) {
 	if c.Freeze == nil {
 		return func() {}
@@ -140,7 +138,7 @@ func (c *run[S]) freeze(process S) (thaw func()) {
 	return thaw
 }
 
-// isWaiting reports whether pass sleeps in real time.
+// isWaiting reports whether the method pass sleeps in real time.
 func (c *run[S]) isWaiting() bool { return !c.bubble && c.Advance == nil }
 
 func (c *run[S]) pass(d time.Duration) {
@@ -151,9 +149,10 @@ func (c *run[S]) pass(d time.Duration) {
 	time.Sleep(d)
 }
 
-// halfway calls begin with a time span, lets half of the span pass, and calls complain. A complaint before the
-// end of the span breaks the promise. If complain returned later, the machine was too slow, and halfway begins again
-// with a longer span. When halfway returns, the span has ended.
+// halfway tests a rule that holds for a time span. It calls begin, lets half of the span pass, and calls complain,
+// which returns a text if the rule is broken. A complaint before the end of the span fails the test. A complaint
+// after the end of the span means that the machine was too slow. Then halfway repeats the test with a longer span.
+// When halfway returns, the span has ended.
 func (c *run[S]) halfway(begin func(span time.Duration), complain func() string) {
 	c.Helper()
 	span := time.Minute
@@ -179,7 +178,7 @@ func (c *run[S]) halfway(begin func(span time.Duration), complain func() string)
 	}
 }
 
-// patience returns the accepted delay of an expected event.
+// patience returns how late an expected event may be.
 func (c *run[S]) patience() time.Duration {
 	if c.bubble {
 		return time.Second / 10
@@ -187,7 +186,7 @@ func (c *run[S]) patience() time.Duration {
 	return 10 * time.Second
 }
 
-// returnsWithin ends the case if a call takes longer than limit.
+// returnsWithin ends the subtest with a failure if f takes longer than limit.
 func (c *run[S]) returnsWithin(limit time.Duration, call string, f func()) {
 	c.Helper()
 	done := make(chan struct{})
@@ -208,14 +207,14 @@ func (c *run[S]) returnsWithin(limit time.Duration, call string, f func()) {
 	}
 }
 
-// call is a call of a method with a ctx.
+// call is a method call that takes a ctx, and its name for failures.
 type call struct {
 	name string
 	do   func(context.Context) error
 }
 
-// returnsWithCtx checks that calls return if their ctx has ended before the call, and if it ends while
-// the process is frozen.
+// returnsWithCtx checks that each call returns soon if its ctx has ended before the call, or ends while the process
+// is frozen.
 func (c *run[S]) returnsWithCtx(process S, calls []call) {
 	c.Helper()
 	ended, cancel := context.WithCancel(c.Context())
@@ -240,7 +239,7 @@ func (c *run[S]) returnsWithCtx(process S, calls []call) {
 	}
 }
 
-// atOnce runs n functions at the same time, and returns their errors.
+// atOnce calls f(0) to f(n-1) at the same time, and returns their joined errors.
 func atOnce(n int, f func(i int) error) error {
 	errs := make(chan error, n)
 	begin := make(chan struct{})

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Info describes a page.
+// Info holds the facts about a fetched page that Pages needs.
 type Info struct {
 	IDs       []string // of the page's items
 	More      *bool    // another page follows; nil: the service did not say
@@ -18,7 +18,7 @@ type Info struct {
 	RequestID string
 }
 
-// maxEmpty is how many empty pages in a row are accepted.
+// maxEmpty is the maximum number of empty pages in a row.
 const maxEmpty = 10
 
 // EndlessError reports that a listing does not end: the service announces another page, but this page repeats an earlier
@@ -33,7 +33,7 @@ func (e *EndlessError) Error() string {
 	return fmt.Sprintf("page %d is empty or repeats an earlier page (repeats: %t)", e.Num, e.Repeats)
 }
 
-// Fetch returns a page by its number.
+// Fetch returns page number num.
 type Fetch[P any] func(num int) (P, Info, error)
 
 // Pages yields one page of size items after the other, and fetches each page when the loop needs it. An error is yielded

@@ -8,10 +8,12 @@ import (
 	"sync"
 )
 
-// Tree yields the nodes below a root, parents before children, each id once. ask returns the nodes for a request. below
-// returns the id of a node and the request for its children; the children of a node without an id are not requested. Tree
-// makes up to parallelism calls at the same time. While parallelism answers wait for the loop, it makes no further call. An
-// error is yielded once and ends the walk. Tree returns once every call has ended.
+// Tree yields the nodes below a root: parents before their children, and each id once. The function ask returns the
+// nodes for a request. The function below returns the id of a node and the request for its children. If the id is
+// empty, Tree does not request the children.
+//
+// Tree makes up to parallelism calls of ask at the same time. It makes no further call while that many answers wait
+// to be yielded. An error is yielded once and ends the walk. Tree returns once every call has ended.
 func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error),
 	below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
 	return func(yield func(N, error) bool) {
@@ -49,13 +51,13 @@ type tree[Q, N any] struct {
 	waiting  []found[N] // oldest first
 }
 
-// found holds the new nodes of an answer, or its error.
+// found holds the nodes of an answer that no earlier answer contained, or the answer's error.
 type found[N any] struct {
 	nodes []N
 	err   error
 }
 
-// await waits for an answer to yield, and reports whether there is one.
+// await waits for an answer, and reports whether there is one to yield. Without one, the walk has ended.
 func (t *tree[Q, N]) await() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,8 +67,8 @@ func (t *tree[Q, N]) await() bool {
 	return len(t.waiting) > 0
 }
 
-// yield yields the oldest answer, and reports whether the loop continues. The answer counts
-// as waiting until all of it is yielded.
+// yield yields the nodes of the oldest answer, or its error. It reports whether the walk continues. The answer counts
+// as waiting until its last node is yielded.
 func (t *tree[Q, N]) yield(yield func(N, error) bool) bool {
 	t.mu.Lock()
 	oldest := t.waiting[0]
@@ -87,7 +89,8 @@ func (t *tree[Q, N]) yield(yield func(N, error) bool) bool {
 	return true
 }
 
-// askMore starts as many calls as allowed. Hold mu. The deepest requests come first, so that few requests are pending.
+// askMore starts as many calls of ask as the limits allow. Hold mu. It starts with the deepest requests, which keeps
+// the list of pending requests short.
 func (t *tree[Q, N]) askMore() {
 	for !t.failed && len(t.pending) > 0 && t.underway < t.parallelism && len(t.waiting) < t.parallelism {
 		last := len(t.pending) - 1
@@ -106,7 +109,7 @@ func (t *tree[Q, N]) askMore() {
 	}
 }
 
-// add keeps the new nodes of an answer. Hold mu.
+// add queues the new nodes of an answer for the loop, and their requests for askMore. Hold mu.
 func (t *tree[Q, N]) add(request Q, nodes []N, err error) {
 	if err != nil {
 		t.waiting = append(t.waiting, found[N]{err: err})

@@ -20,7 +20,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Window is a rate limit over a rolling window. It serves callers in the order of pacing.Queue.
+// Window is a rate limit of n requests in any span of the window's length. It serves callers in the order of
+// pacing.Queue.
 type Window struct {
 	window, margin time.Duration
 
@@ -36,7 +37,7 @@ type Window struct {
 	pool          []*Permit   // permits that can be used again
 }
 
-// Permit is a granted slot: Sent at most once, then Done exactly once.
+// Permit is a granted slot. Call Sent at most once, then Done exactly once.
 type Permit struct {
 	w       *Window
 	granted bool      // Done was not called yet
@@ -51,12 +52,12 @@ func NewWindow(n int, window, margin time.Duration) *Window {
 	return &Window{window: window, margin: margin, unused: n, transit: pacing.Transit{Window: window, Margin: margin, Enough: 10 * n}}
 }
 
-// ErrPaused is part of the error of a caller whose deadline comes before the end of a pause. That deadline has not
-// passed, so the error does not wrap an error of ctx.
+// ErrPaused is part of the error of Acquire if the caller's deadline comes before the end of a pause. That deadline
+// has not passed, so the error does not wrap an error of ctx.
 var ErrPaused = errors.New("the service asked for a pause")
 
-// Acquire waits for a slot. When ctx ends first it returns ctx's error and uses no slot. It returns immediately if the
-// deadline comes before the end of a pause.
+// Acquire waits for a slot. If ctx ends before, Acquire returns ctx's error and uses no slot. If the deadline comes
+// before the end of a pause, Acquire returns ErrPaused immediately.
 func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, er
 	return nil, ctx.Err()
 }
 
-// Sent reports that the request leaves now.
+// Sent must be called when the request leaves.
 func (p *Permit) Sent() {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -111,7 +112,8 @@ func (p *Permit) Sent() {
 	p.w.serve(now)
 }
 
-// Done ends the attempt. If Sent was not called, the slot is free immediately.
+// Done must be called when the request has ended, or will not be sent. If Sent was not called, the slot is free
+// immediately.
 func (p *Permit) Done(r types.PermitResult) {
 	w := p.w
 	w.mu.Lock()
@@ -155,8 +157,8 @@ func (w *Window) Pause(until time.Time) {
 	}
 }
 
-// serve grants free slots and sets the timer for the next grant. It depends only on the state: a timer that fires too early
-// or too often does no harm.
+// serve grants the free slots to waiting callers, and sets the timer for the next slot. It may be called at any time:
+// a timer that fires too early or too often does no harm.
 func (w *Window) serve(now time.Time) {
 	for w.waiters.Len() > 0 {
 		p := w.grant(now)
@@ -212,8 +214,8 @@ func (w *Window) recycle(p *Permit) {
 	w.pool = append(w.pool, p)
 }
 
-// next returns when the next slot is free, and the heap that it is in, or nil for an unused slot. ok is false while all
-// slots are granted.
+// next returns the time at which the next slot is free, and the heap with that slot. The heap is nil for a slot
+// without a request. If all slots are granted, ok is false.
 func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	if len(w.arrived) > 0 {
 		from, at = &w.arrived, w.arrived[0].since.Add(w.window+w.margin)

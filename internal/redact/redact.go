@@ -16,29 +16,30 @@ import (
 )
 
 const (
-	// Marker replaces a secret.
+	// Marker is the text that replaces a secret.
 	Marker = "[redacted]"
-	// MaxText is how many bytes of a text are kept.
+	// MaxText is the number of bytes of a text that Set.Text and Words.Text keep.
 	MaxText = 4 << 10
-	// minSecret is the shortest length of a secret. Redacting shorter ones would damage words
+	// minSecret is the minimum length of a secret in bytes. Redacting a shorter secret would damage ordinary words
 	// and protect nothing.
 	minSecret = 3
-	// minWord is the shortest length of a word: many names have two letters.
+	// minWord is the minimum length of personal data in bytes. It is small, because many names have two letters.
 	minWord = 2
-	// minPiece is the shortest beginning of a secret that is redacted, because messages quote
-	// such beginnings.
+	// minPiece is the number of bytes from which the beginning of a secret is redacted, too. Error messages often
+	// quote only the beginning.
 	minPiece = 16
-	// minCompact is how many letters and digits a secret needs to be redacted where its punctuation is missing.
+	// minCompact is the minimum number of letters and digits of a secret that is also redacted without its
+	// punctuation.
 	minCompact = 6
-	// maxEntity is the largest size of an HTML entity that is decoded, in bytes.
+	// maxEntity is the maximum length of an HTML entity, such as "&quot;", in bytes. A longer entity is not decoded.
 	maxEntity = 12
 )
 
-// Set holds secrets in plain text. It must not outlive a call.
+// Set holds secrets in plain text. Do not keep it after a call.
 type Set []string
 
-// Text returns the first MaxText bytes of text without the secrets: whole or cut off, in any
-// letter case, plain or escaped, as URL base64, without punctuation, or as hexadecimal bytes.
+// Text returns the first MaxText bytes of text, with Marker in place of each secret. It finds a secret that is whole
+// or cut off, in any letter case, plain or escaped, as URL base64, without punctuation, or as hexadecimal bytes.
 func (s Set) Text(text string) string {
 	return replace(text, func(_, rest string) (size int) {
 		first := read(rest)
@@ -51,7 +52,8 @@ func (s Set) Text(text string) string {
 	})
 }
 
-// mayBegin reports whether a text may begin with a secret, judged by the readings of its first character.
+// mayBegin reports whether a text may begin with a secret. It compares only the first character, in each of its
+// readings.
 func mayBegin(first [3]reading, secret string) bool {
 	want, _ := utf8.DecodeRuneInString(secret)
 	for _, c := range first {
@@ -74,11 +76,12 @@ func (s Set) In(text string) bool {
 	return false
 }
 
-// Words holds personal data in plain text. It must not outlive a call.
+// Words holds personal data, such as names, in plain text. Do not keep it after a call.
 type Words []string
 
-// Text returns the first MaxText bytes of text without the words, in any letter case or escaped. It
-// keeps longer words that contain them: many names are parts of other words.
+// Text returns the first MaxText bytes of text, with Marker in place of each of the words, in any letter case or
+// escaped. It does not change a longer word that contains one of the words, because many names are parts of other
+// words.
 func (w Words) Text(text string) string {
 	return replace(text, func(before, rest string) (size int) {
 		for _, word := range w {
@@ -90,7 +93,8 @@ func (w Words) Text(text string) string {
 	})
 }
 
-// inOneWord reports whether a and b belong to one word. Scripts without two cases may write no spaces.
+// inOneWord reports whether there is no word boundary between the end of a and the beginning of b. Letters without
+// upper and lower case, as in Chinese, always count as a boundary, because such scripts may write no spaces.
 func inOneWord(a, b string) bool {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
@@ -98,8 +102,8 @@ func inOneWord(a, b string) bool {
 	return isInner(last) && isInner(first)
 }
 
-// replace returns the first MaxText bytes of text, with Marker in place of each part that find finds. find returns the size
-// of a part at the beginning of rest, or 0.
+// replace returns the first MaxText bytes of text, with Marker in place of each part that find reports. find returns
+// how many bytes at the beginning of rest to replace, or 0.
 func replace(text string, find func(before, rest string) (size int)) string {
 	text = text[:min(len(text), MaxText)]
 	var b strings.Builder
@@ -122,12 +126,13 @@ func replace(text string, find func(before, rest string) (size int)) string {
 	return b.String()
 }
 
-// lazy compiles an expression when it is first used: most programs redact nothing.
+// lazy compiles a regular expression when it is first used, because most programs redact nothing.
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// secretSize returns how many bytes at the beginning of text show a secret.
+// secretSize returns how many bytes at the beginning of text to redact, because they contain the secret or a part of
+// it.
 func secretSize(text, secret string) int {
 	size, n := match(text, secret)
 	switch {
@@ -140,11 +145,13 @@ func secretSize(text, secret string) int {
 	return 0
 }
 
-// cutOff matches the end of a text that was cut between two characters, or within one.
+// cutOff matches the text after the last complete character if the text was cut off: nothing, or the beginning of an
+// escape such as `\u00`.
 var cutOff = lazy(`^(?:\\(?:u[[:xdigit:]]{0,3})?|(?:%[[:xdigit:]]{0,2})*|&[#[:alnum:]]*|\x{FFFD}*)$`)
 
-// match compares the beginnings of text and of a secret. It returns how many bytes of text agree, and with how many bytes of
-// the secret. An escape can be meant literally, so a character of the secret may end at several places of text.
+// match compares the beginning of text with the beginning of secret. It returns how many bytes of text match, and how
+// many bytes of the secret they match. An escape may also be literal text. So one character of the secret may match
+// pieces of text of several sizes.
 func match(text, secret string) (size, n int) {
 	var rooms [2][8]int // memory on the stack
 	ends, next := append(rooms[0][:0], 0), rooms[1][:0]
@@ -180,8 +187,8 @@ func canLosePunctuation(secret string) bool {
 	return n >= minCompact
 }
 
-// fold returns the same character for characters that count as equal: letters of either case, all spaces, and the two
-// alphabets of base64.
+// fold maps characters that count as equal to one character: upper and lower case, all spaces, and the two base64
+// alphabets.
 func fold(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -199,8 +206,8 @@ type reading struct {
 	size int // in bytes; 0: none
 }
 
-// read returns the first character of a text in three readings: unchanged, as an escape of JSON, HTML or URLs, and as a
-// hexadecimal byte.
+// read returns the first character of a text in three readings: as plain text, as an escape of JSON, HTML or URLs,
+// and as two hexadecimal digits. A reading of size 0 does not exist.
 func read(text string) (readings [3]reading) {
 	if text == "" {
 		return readings
@@ -233,7 +240,7 @@ func read(text string) (readings [3]reading) {
 	return readings
 }
 
-// readJSON decodes an escape of JSON. Two escapes may form one character.
+// readJSON decodes a JSON escape at the beginning of text, such as `\n` or a pair of `\u` escapes for one character.
 func readJSON(text string) (decoded string, size int) {
 	for _, size = range []int{12, 6, 2} {
 		if size <= len(text) && json.Unmarshal([]byte(`"`+text[:size]+`"`), &decoded) == nil && utf8.RuneCountInString(decoded) == 1 {
@@ -243,25 +250,24 @@ func readJSON(text string) (decoded string, size int) {
 	return decoded, size
 }
 
-// secretKeys matches JSON keys of secrets with their values, even if the text ends within
-// one.
+// secretKeys matches a JSON key of a secret with its value, even if the text ends within the value.
 var secretKeys = lazy(`(?i)("(?:ticket|access_token|refresh_token|id_token|token|` +
 	`appSecret|client_secret|passportNumber)"\s*:\s*)` +
 	`(?:"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?|\{[^}]*\}?|[^\s",}]+)`)
 
-// Keys redacts the values of JSON keys that name secrets.
+// Keys redacts the values of JSON keys that name secrets, such as "ticket".
 func Keys(text string) string {
 	return secretKeys().ReplaceAllString(text, `${1}"`+Marker+`"`)
 }
 
-// token matches from a possible token to the end: from an object, a JWT, or the value after a
-// name, whose quotes may be escaped.
+// token matches from a possible token to the end of the text. A possible token is an object, a JWT, or the value
+// after a name such as "ticket", whose quotes may be escaped.
 var token = lazy(`(?is)(?:\{|\b(?-i:eyJ)|((?:ticket|token|secret)(?:\\*["']|&quot;|&#34;)?\s*[:=])).*`)
 
-// Tokens redacts the rest of a text from the first possible token on.
+// Tokens redacts a text from its first possible token to its end.
 func Tokens(text string) string { return token().ReplaceAllString(text, "${1}"+Marker) }
 
-// Shorten cuts a text to at most maxBytes bytes, between two characters, and marks the cut with "…".
+// Shorten cuts a text to at most maxBytes bytes, without cutting a character, and adds "…" to a text that it has cut.
 func Shorten(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text

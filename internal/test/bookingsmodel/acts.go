@@ -11,7 +11,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// read yields each possible result of a read of the orders under the reference.
+// read yields the steps in which worker w reads the orders under the reference: one step for each possible reply. The
+// function then gives that reply to the call of the worker.
 func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	r := reply{view: v.from.view()}
 	if r.view == (view{}) {
@@ -27,7 +28,7 @@ func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	}
 }
 
-// book yields the possible next steps of a worker that sends Book or waits for its answer.
+// book yields the possible next steps of worker w while it sends Book or waits for the answer.
 func (v *visit) book(w int) {
 	me, limit := v.from.workers[w], v.limit(v.from.workers[w])
 	ends := func(r reply) func(s *state) { return func(s *state) { v.answer(s, w, r) } }
@@ -72,7 +73,7 @@ func (v *visit) book(w int) {
 	})
 }
 
-// lostBook returns the recovery of a Book whose answer is lost now.
+// lostBook returns the row number of the recovery that BookAndRecover returns if the answer to Book is lost now.
 func (v *visit) lostBook() int32 {
 	if v.lost == 0 {
 		outcome, _ := v.client.booked(context.Background(), reply{code: lost}, request(v.Foreign), nil)
@@ -81,7 +82,7 @@ func (v *visit) lostBook() int32 {
 	return v.lost
 }
 
-// recover yields the possible next steps of a call that polls in the process of its Book.
+// recover yields the possible next steps of worker w while BookAndRecover polls because the answer to Book was lost.
 func (v *visit) recover(w int) {
 	me := v.from.workers[w]
 	known := v.move(me.recovery, me.age)
@@ -102,7 +103,8 @@ func (v *visit) recover(w int) {
 	})
 }
 
-// cancel yields the possible next steps of a worker that sends Cancel or waits for its answer.
+// cancel yields the possible next steps of worker w while it sends Cancel for the order in slot, or waits for the
+// answer.
 func (v *visit) cancel(w, slot int) {
 	me, limit := v.from.workers[w], v.limit(v.from.workers[w])
 	ends := func(c code) func(s *state) { return func(s *state) { v.answer(s, w, reply{code: c}) } }
@@ -137,8 +139,8 @@ func (v *visit) cancel(w, slot int) {
 	})
 }
 
-// requested reports whether the stored cancellation is for the order in slot: the order of its round, or the order that
-// the cancellation names.
+// requested reports whether the stored cancellation is for the order in slot. A cancellation without a round names
+// its order. A cancellation with a round is for the order that Book made in that round.
 func (v *visit) requested(s *state, slot int) bool {
 	c := v.facts[s.rows[cancel]].cancel
 	if c.Round == 0 {
@@ -147,7 +149,8 @@ func (v *visit) requested(s *state, slot int) bool {
 	return slot != foreign && c.Round == int(s.round) && int(s.books[slot].round) <= c.Round
 }
 
-// serve yields the possible steps of the service for the Book with index i, and for its order.
+// serve yields the possible steps in which the service receives Book number i (0 or 1), shows its order or changes
+// it.
 func (v *visit) serve(i int) {
 	s, b := v.from, v.from.books[i]
 	ending := v.facts[s.rows[booking]].booking.Ending
@@ -185,17 +188,18 @@ func (v *visit) serve(i int) {
 	}
 }
 
-// until sets the latest time of the next change of an order.
+// until sets b.by, the time by which the order changes next. It is 0 if the order does not change any more.
 func (v *visit) until(b *book) {
 	if b.by = 0; v.changes(*b) {
 		b.by = v.within()
 	}
 }
 
-// changes reports whether a visible order will change.
+// changes reports whether an order that QueryOrders shows will change.
 func (v *visit) changes(b book) bool { return v.Follows && !b.revision.cancelled() }
 
-// outside yields the possible steps of persons, webhooks and other clients, and the arrival of a Cancel.
+// outside yields the possible steps of a person, of a webhook and of another client, and the effect of a Cancel in
+// flight.
 func (v *visit) outside() {
 	s := v.from
 	if s.cancelProgress == inFlight || s.cancelProgress == exists {
@@ -245,7 +249,8 @@ func (v *visit) outside() {
 	}
 }
 
-// act yields a call with all its operations, unless the call changes no row. Worker -1 is a person.
+// act yields one step in which a person or a webhook makes call c with all its operations. It yields no step if the
+// call changes no row. For a person, worker is -1. For a webhook, worker is the worker whose clock the call uses.
 func (v *visit) act(c call, worker int, do string, then func(s *state)) {
 	s := v.from
 	err := v.runToEnd(&s, c, max(worker, 0))

@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// client is the Client of the engine. It is also the transport of that Client, and answers with replies of the script.
+// client is the Client of the engine. No request leaves the process: RoundTrip answers it with a reply of the script.
 type client struct {
 	*hotelstays.Client
 	m *model
@@ -35,7 +35,8 @@ type booked struct {
 	err     error
 }
 
-// RoundTrip answers a request. If the answer is lost, the ctx of the call ends.
+// RoundTrip answers a request with the reply that the method answer has set. If the answer is lost, it also ends the
+// request's ctx.
 func (c *client) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.reply.code == lost {
 		c.end()
@@ -43,8 +44,8 @@ func (c *client) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.reply.roundTrip(req)
 }
 
-// answer sets the reply to the next request, and returns the ctx for that request. This ctx does not end with the given
-// ctx.
+// answer sets the reply to the next request, and returns a ctx for that request. This ctx ignores the end of the
+// given ctx.
 func (c *client) answer(ctx context.Context, r reply) (context.Context, context.CancelFunc) {
 	ctx, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	if c.reply = r; r.code == unsent {
@@ -53,7 +54,8 @@ func (c *client) answer(ctx context.Context, r reply) (context.Context, context.
 	return ctx, c.end
 }
 
-// BookAndRecover returns the result of the answer to Book, or of the polls in the process of Book.
+// BookAndRecover returns what the real BookAndRecover would return after the next reply of the script. The reply is
+// the answer to Book, or the last answer to a poll.
 func (c *client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	switch r := c.m.nextReply(ctx, operation{opKind: books}); r.code {
@@ -69,8 +71,8 @@ func (c *client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest
 	}
 }
 
-// booked calls BookAndRecover once for each kind of reply, and caches the result, because a second result would differ
-// only in its times.
+// booked returns the result of BookAndRecover for a reply to Book. It calls the real BookAndRecover once for each
+// kind of reply. Later it returns the cached result with new times.
 func (c *client) booked(ctx context.Context, r reply, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	is, known := c.known[bookReply{r.code, r.view}]
@@ -101,7 +103,7 @@ func (c *client) StepRecovery(ctx context.Context, recovery *hotelstays.BookingR
 	return c.Client.StepRecovery(ctx, recovery, opts...)
 }
 
-// QueryOrders returns the orders under the reference of the world, under the reference of the other row, or under both.
+// QueryOrders answers for the reference of the world, for the reference of the other due row, or for both.
 func (c *client) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
 	var orders []types.Order
@@ -124,8 +126,8 @@ func (c *client) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersReq
 	return &hotelstays.QueryOrdersResponse{Orders: append(orders, r.view.orders()...)}, nil
 }
 
-// Cancel sends a Cancel. Its trace id and request id are constant, so that the engine stores equal rows for equal
-// refusals.
+// Cancel sends a Cancel with a constant trace id and request id. With random ids, the rows that store equal refusals
+// would differ.
 func (c *client) Cancel(ctx context.Context, req *hotelstays.CancelRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.CancelResponse, error) {
 	slot := 0
@@ -138,7 +140,7 @@ func (c *client) Cancel(ctx context.Context, req *hotelstays.CancelRequest,
 		hotelstays.WithRequestID(func(context.Context) string { return "id" }))...)
 }
 
-// handlers sets the functions of the caller, which record what they receive.
+// handlers sets OnOutcome, OnCancel and OnOrder to functions that record what they receive.
 func (m *model) handlers(o *durable.Options[*memstore.Tx]) {
 	o.OnOutcome = func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
 		t := &m.script.result.deliveries

@@ -20,8 +20,9 @@ type graph struct {
 	next     func(state, func(Step, state))
 }
 
-// explore searches all states that follow the initial states. It stops at a state that violates an invariant, or after
-// limit states. A state violates NeverEnds if it is not done and has no successor, or if steps lead from it back to it.
+// explore visits all states that can follow the initial states. It stops at a state that violates an invariant, or
+// after limit states. Then why is the reason, and at is the number of the state. A state violates NeverEnds if it is
+// not done and no step follows, or if steps lead from it back to the same state.
 func (m *model) explore(limit int, next func(state, func(Step, state))) (g *graph, why string, at int32) {
 	g = &graph{known: map[state]int32{}, next: next}
 	add := func(s state, from int32) (n int32) {
@@ -84,7 +85,8 @@ func (g *graph) cycle() int32 {
 	return int32(slices.IndexFunc(into, func(count int) bool { return count > 0 }))
 }
 
-// Now is the part of a state that an observer can see in the rows and in the caller's data.
+// Now is the part of a state that a test with a real Store can compare: the endings in the rows, and what the caller
+// has received.
 type Now struct {
 	Booking   durable.Ending
 	Delivered int // the number of outcomes that OnOutcome has received in this round
@@ -103,9 +105,9 @@ func (m *model) now(s state) Now {
 	return n
 }
 
-// Paths returns paths from the beginning of a booking to a state in which nothing is left to do. Together they cover each
-// step for which keep returns true, in each phase of the rows, and at each step of the other worker. Call it in a bubble
-// of testing/synctest.
+// Paths returns paths from the beginning of a booking to a state in which nothing is left to do. The paths consist
+// only of steps for which keep returns true. Together they contain each such step in each combination of the phases
+// of the rows and the next operations of the workers. Call Paths in a bubble of testing/synctest.
 func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	m := w.model()
 	next := func(s state, yield func(Step, state)) {
@@ -143,7 +145,8 @@ func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	return paths
 }
 
-// transition is a step that a path must cover, with the phases of the rows and the next operations of both workers.
+// transition is a step together with the phases of the rows and the next operations of both workers. Paths covers
+// each transition once.
 type transition struct {
 	words       [kinds]string
 	mine, other opKind
@@ -165,7 +168,8 @@ func (m *model) transition(s state, step Step) transition {
 	return t
 }
 
-// stepsToEnd returns for each state the next state on the shortest path to a done state. It is -1 for a done state.
+// stepsToEnd returns, for each state, the number of the next state on the shortest path to a done state. The number
+// is -1 for a done state, and -2 if no path leads to a done state.
 func (g *graph) stepsToEnd(done func(state) bool) []int32 {
 	back := make([][]int32, len(g.states))
 	for n, edges := range g.edges {
@@ -192,7 +196,7 @@ func (g *graph) stepsToEnd(done func(state) bool) []int32 {
 	return after
 }
 
-// pathTo returns the states on the first path that has reached state n.
+// pathTo returns the numbers of the states on the path by which the search first reached state n.
 func (g *graph) pathTo(n int32) (through []int32) {
 	for ; n >= 0; n = g.previous[n] {
 		through = append(through, n)
@@ -201,7 +205,8 @@ func (g *graph) pathTo(n int32) (through []int32) {
 	return through
 }
 
-// steps returns the steps of a path through the given states, and calls visit for each.
+// steps returns the steps that lead through the given states. It calls visit with each step and the state before the
+// step.
 func (g *graph) steps(through []int32, visit func(state, Step)) (steps []Step) {
 	for i, n := range through[1:] {
 		from, found := g.states[through[i]], false

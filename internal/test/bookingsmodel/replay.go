@@ -35,8 +35,8 @@ const (
 	unfollow = wakes + 6
 )
 
-// runs reports whether c is a turn of Run. If it is, kind is the kind of the due row, and many reports whether another
-// row is due, too.
+// runs reports whether c is a call of Run. If it is, kind is the kind of the due row, and many reports whether a
+// second row is due.
 func (c call) runs() (kind int, many, is bool) {
 	if c < run || c >= wakes {
 		return 0, false, false
@@ -44,7 +44,6 @@ func (c call) runs() (kind int, many, is bool) {
 	return int(c-run) % kinds, c >= runMany, true
 }
 
-// start calls the engine's method.
 func (m *model) start(c call) error {
 	ctx := context.Background()
 	e := m.engine
@@ -72,7 +71,7 @@ func (m *model) start(c call) error {
 	return e.Run(ctx, m)
 }
 
-// opKind is the kind of an operation that a call asks for.
+// opKind is the kind of an operation that a call of the engine asks its Store or its Client for.
 type opKind uint8
 
 const (
@@ -96,7 +95,8 @@ type operation struct {
 	err     error // the error that the call returned
 }
 
-// reply is the result of an operation. All its times are seconds from the beginning of the call.
+// reply is the answer of the Store or the Client to an operation. All its times are seconds from the beginning of the
+// call.
 type reply struct {
 	at       int16
 	code     code
@@ -106,7 +106,7 @@ type reply struct {
 	recovery int32
 }
 
-// deliveries holds what OnOutcome, OnCancel and OnOrder received in a transaction.
+// deliveries holds what OnOutcome, OnCancel and OnOrder have received in one transaction.
 type deliveries struct {
 	outcome          durable.Ending
 	cancel           durable.CancelEnding
@@ -115,7 +115,8 @@ type deliveries struct {
 	before, revision revision
 }
 
-// result is what a call does after the last reply of its history: what it writes, and which operation it asks for next.
+// result holds what a call does after its last reply: the rows that it reads and writes, and the operation that it
+// asks for next.
 type result struct {
 	operation
 	looked     [kinds]bool // the rows that the operation has read
@@ -123,13 +124,14 @@ type result struct {
 	deliveries deliveries
 }
 
-// node is a history of a call: its last reply, and the history before that reply.
+// node is the history of a call, that is, all replies that the call has received: the last reply, and the number of
+// the history before it.
 type node struct {
 	parent int32 // the history before; of the first reply, the negative number of the call
 	reply  reply
 }
 
-// script supplies the replies to a call.
+// script is a replay of a call. It supplies the replies of a history to the call, and collects the result.
 type script struct {
 	call    call
 	base    time.Time // when the call began
@@ -150,7 +152,7 @@ func (m *model) history(n node) int32 {
 	return h
 }
 
-// callOf returns the call of a history, and its replies.
+// callOf returns the call that history h belongs to, and all replies of the history.
 func (m *model) callOf(h int32) (c call, replies []reply) {
 	for ; m.nodes[h].parent >= 0; h = m.nodes[h].parent {
 		replies = append(replies, m.nodes[h].reply)
@@ -159,7 +161,7 @@ func (m *model) callOf(h int32) (c call, replies []reply) {
 	return call(-m.nodes[h].parent), replies
 }
 
-// replay returns the result of the last reply of a history.
+// replay runs a call with the replies of history h, and returns what the call does after the last reply.
 func (m *model) replay(h int32) *result {
 	if m.results[h] != nil {
 		return m.results[h]
@@ -179,7 +181,8 @@ func (m *model) replay(h int32) *result {
 	return &s.result
 }
 
-// stop ends a goroutine of a call. The first goroutine that stops has the operation that the call asks for.
+// stop ends the current goroutine of the call, because the replay is over. a is the operation that the goroutine asks
+// for. The first such operation becomes the result of the replay.
 func (s *script) stop(a operation) {
 	if !s.stopped {
 		s.stopped, s.result.operation = true, a
@@ -187,7 +190,8 @@ func (s *script) stop(a operation) {
 	runtime.Goexit()
 }
 
-// nextReply waits for the time of the next reply, and returns it. If there is no further reply, it stops the call.
+// nextReply sleeps until the time of the next reply, and returns that reply. Without a further reply, it ends the
+// goroutine with stop.
 func (m *model) nextReply(ctx context.Context, a operation) reply {
 	s := m.script
 	if s.used == len(s.replies) || s.stopped {
@@ -221,7 +225,7 @@ func (m *model) version(version int8) any {
 	return version
 }
 
-// wrote records a row that was stored.
+// wrote records that the call has stored a row, instead of the row with the number before.
 func (m *model) wrote(row durable.Row, before int32) {
 	s := m.script
 	t := s.result.deliveries
@@ -230,7 +234,8 @@ func (m *model) wrote(row durable.Row, before int32) {
 
 var errLost = errors.New("the database is lost")
 
-// InTx runs a transaction at one moment. If the reply is a failure, the commit fails.
+// InTx runs a transaction in which no time passes. If the reply is a failure, InTx returns an error after f, as if
+// the commit had failed.
 func (m *model) InTx(ctx context.Context, _ bool, f func(context.Context, *memstore.Tx) error) error {
 	r, s := m.nextReply(ctx, operation{opKind: transacts}), m.script
 	rows := map[durable.ID]durable.Row{}
@@ -258,7 +263,7 @@ func (m *model) InTx(ctx context.Context, _ bool, f func(context.Context, *memst
 	return nil
 }
 
-// Save stores a row. If Breaks.EndingLost is set, it does not store an ending.
+// Save stores a row. If Breaks.EndingLost is set, it ignores a row that is not open.
 func (m *model) Save(ctx context.Context, tx *memstore.Tx, row *durable.Row) error {
 	if m.Breaks.EndingLost && row.Life != durable.Open {
 		return nil
@@ -281,7 +286,8 @@ func (m *model) List(context.Context, durable.ID, bool, int) ([]durable.Row, err
 	return nil, nil
 }
 
-// Due returns the row of the script's kind, and another row if the call is runMany. The next call of Due ends the turn.
+// Due returns the row that a call of Run works on. If the call is runMany, Due also returns a row of another
+// reference. When Run calls Due again, the replay ends.
 func (m *model) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
 	s := m.script
 	k, many, _ := s.call.runs()
@@ -301,7 +307,7 @@ func (m *model) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, e
 	return rows, nil
 }
 
-// another returns a row of another reference, which is always due.
+// another returns a row of a second reference, which is due.
 func (m *model) another(kind int, at time.Time) durable.Row {
 	ended := at.Add(-time.Minute - 40*second)
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.account,
@@ -328,7 +334,8 @@ func (m *model) another(kind int, at time.Time) durable.Row {
 	return durable.Row{ID: durable.ID{Account: m.account, Kind: kindOf[kind], Reference: another}, Life: durable.Open, Due: at, State: text, Version: int8(0)}
 }
 
-// Postpone sets when rows are due, unless they have changed. In a claim the rows have not changed since Due.
+// Postpone sets the times at which rows are due, and returns these rows. It skips a row that has changed since the
+// call read it. In a claim, no row changes between Due and Postpone.
 func (m *model) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) (changed []durable.Row, err error) {
 	s := m.script
 	var r reply

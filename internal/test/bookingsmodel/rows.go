@@ -33,7 +33,7 @@ func indexOf(kind durable.Kind) int {
 	panic("an unknown kind: " + kind)
 }
 
-// row is a row of the Store, with relative times. Row number 0 means that there is no row.
+// row is a row of the Store, with times in seconds from some moment. Row number 0 means that there is no row.
 type row struct {
 	kind   int
 	life   durable.Life
@@ -43,7 +43,7 @@ type row struct {
 	seen   uint8 // how many times the engine has replaced the order that the caller received last
 }
 
-// facts are the fields of a row that the model needs. Their times count from epoch.
+// facts are the decoded fields of a row that the model needs. Their times are relative to epoch.
 type facts struct {
 	booking bookingFacts
 	cancel  cancellation
@@ -65,7 +65,7 @@ type cancellation struct {
 	Ending              durable.CancelEnding
 }
 
-// table gives a number to each different row.
+// table numbers the different rows, so that a state contains only the numbers of its rows.
 type table struct {
 	account string
 	rows    []row
@@ -76,7 +76,7 @@ type table struct {
 	sealed  []byte            // the sealed request, which is the same for all bookings
 }
 
-// moved is a row and the seconds that were added to its times.
+// moved is the key of a cache of the method move: the number of a row, and the seconds to add to its times.
 type moved struct {
 	row int32
 	by  int16
@@ -117,7 +117,7 @@ func (t *table) number(r row) int32 {
 	return n
 }
 
-// relative returns a text in which each time is replaced by the seconds from a moment.
+// relative replaces each time in a text by the seconds since from: a time 90 seconds later becomes "@90".
 func relative(text []byte, from time.Time) string {
 	return string(times.ReplaceAllFunc(text, func(quoted []byte) []byte {
 		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(quoted))
@@ -128,7 +128,7 @@ func relative(text []byte, from time.Time) string {
 	}))
 }
 
-// mapped returns a text of relative, in which the result of to replaces each number of seconds.
+// mapped replaces each "@seconds" in a text from relative by the result of the function to.
 func mapped(text string, to func(seconds int64) string) string {
 	return offsets.ReplaceAllStringFunc(text, func(quoted string) string {
 		seconds, _ := strconv.ParseInt(quoted[2:len(quoted)-1], 10, 64)
@@ -136,7 +136,7 @@ func mapped(text string, to func(seconds int64) string) string {
 	})
 }
 
-// stored returns a row as a Store does. from is the moment from which its times count.
+// stored returns row number n as the Store returns it. Its times are seconds after from.
 func (t *table) stored(n int32, from time.Time) durable.Row {
 	r := t.rows[n]
 	stored := durable.Row{ID: durable.ID{Account: t.account, Kind: kindOf[r.kind], Reference: reference}, Life: r.life,
@@ -150,8 +150,9 @@ func (t *table) stored(n int32, from time.Time) durable.Row {
 	return stored
 }
 
-// numberOf returns the number of a row that the engine has stored instead of the row before. received identifies the
-// order that the caller received in the same transaction.
+// numberOf returns the number of a row that the engine has stored. before is the number of the row that it has
+// replaced. received identifies the order that the caller received in the same transaction. The times of the numbered
+// row are seconds after from.
 func (t *table) numberOf(stored durable.Row, before int32, received string, from time.Time) int32 {
 	r := row{kind: indexOf(stored.Kind), life: stored.Life, due: int32(stored.Due.Sub(from) / second), sealed: stored.Sealed != nil}
 	r.text, r.seen = relative(stored.State, from), t.rows[before].seen
@@ -172,7 +173,7 @@ func (t *table) numberOf(stored durable.Row, before int32, received string, from
 	return t.number(r)
 }
 
-// move adds seconds to the times of a row, and returns the number of the new row.
+// move adds seconds to all times of row number n, and returns the number of the resulting row.
 func (t *table) move(n int32, by int16) int32 {
 	if n == 0 || by == 0 {
 		return n
@@ -188,7 +189,7 @@ func (t *table) move(n int32, by int16) int32 {
 	return to
 }
 
-// recovery returns the recovery in the row with a number. from is the moment from which its times count.
+// recovery decodes the recovery that row number n contains. Its times are seconds after from.
 func (t *table) recovery(n int32, from time.Time) *hotelstays.BookingRecovery {
 	var b durable.Booking
 	if err := json.Unmarshal(t.stored(n, from).State, &b); err != nil {

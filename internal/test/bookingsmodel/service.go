@@ -26,19 +26,20 @@ const (
 	slots   = 3
 )
 
-// revision is the revision of an order. 0 means that there is no order. Each change adds 2, and a cancellation adds 1,
-// so that the revision of a cancelled order is even.
+// revision identifies a version of an order. 0 means that there is no order, and 1 is a new order. Each change adds
+// 2, and a cancellation adds 1, so that the revision of a cancelled order is even.
 type revision uint8
 
 func (l revision) cancelled() bool { return l > 0 && l%2 == 0 }
 
-// view has the revisions of the orders that QueryOrders returns under the reference.
+// view holds, for each slot, the revision of the order that QueryOrders returns.
 type view [slots]revision
 
 // The states of orders.
 var orderStates = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{9}}
 
-// orderOf returns an order. Orders of Book differ from the foreign order in their dates.
+// orderOf returns revision l of the order in a slot. The foreign order has other dates of stay than the orders of
+// Book.
 func orderOf(slot int, l revision) types.Order {
 	o := types.Order{CustomerReferenceNo: reference, PlatformReferenceNo: fmt.Sprint("p-", slot), SupplierReferenceNo: fmt.Sprint("s-", slot),
 		CheckIn: "2900-01-01", CheckOut: "2900-01-03", Status: 2, HotelConfirmNo: fmt.Sprint("H-", (l-1)/2),
@@ -52,7 +53,7 @@ func orderOf(slot int, l revision) types.Order {
 	return o
 }
 
-// slotAndRevision finds the slot and the revision of an order.
+// slotAndRevision is the inverse of orderOf.
 func slotAndRevision(o *types.Order) (slot int8, l revision) {
 	for slot := range slots {
 		for l := revision(1); l < 20; l++ {
@@ -74,7 +75,7 @@ func (v view) orders() (orders []types.Order) {
 	return orders
 }
 
-// code is the result of an operation.
+// code is the kind of a reply to an operation.
 type code uint8
 
 const (
@@ -90,7 +91,7 @@ const (
 	gaveUp // BookAndRecover has polled after Book, and has no outcome
 )
 
-// Client returns a client that knows what the statuses of the model's orders mean.
+// Client returns a client that knows which statuses of the model's orders mean confirmed and cancelled.
 func Client(transport http.RoundTripper) *hotelstays.Client {
 	client, err := hotelstays.New("https://service.example.com",
 		hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
@@ -102,7 +103,7 @@ func Client(transport http.RoundTripper) *hotelstays.Client {
 	return client
 }
 
-// roundTrip returns the HTTP response of a reply.
+// roundTrip returns the HTTP response for a reply, or the error of a request without a response.
 func (r reply) roundTrip(req *http.Request) (*http.Response, error) {
 	status, data := http.StatusOK, any(map[string]any{"orders": append([]types.Order{}, r.view.orders()...)})
 	cancels := strings.HasSuffix(req.URL.Path, "/cancel")
@@ -132,10 +133,11 @@ func (r reply) roundTrip(req *http.Request) (*http.Response, error) {
 	return testkit.Reply(status, string(text)), err
 }
 
-// Request returns the request of each Book.
+// Request returns the request that each Book sends.
 func (w World) Request() *hotelstays.BookRequest { return request(w.Foreign) }
 
-// request returns the request of each Book. If expect is true, Expect has the stay of the order.
+// request returns the request that each Book sends. If expect is true, its Expect contains dates of stay, which a
+// foreign order does not have.
 func request(expect bool) *hotelstays.BookRequest {
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
 		Holder: types.Holder{FirstName: "Guest", LastName: "One"},

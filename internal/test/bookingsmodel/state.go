@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// state is a state of the world. All its times, also the times of its rows, are seconds from now.
+// state is a state of the world. All its times are seconds from now, including the times of its rows.
 type state struct {
 	skew    int16 // how far the clock of the second worker is ahead
 	rows    [kinds]int32
@@ -40,7 +40,7 @@ type state struct {
 	broken           broken
 }
 
-// broken is a promise that a step has broken.
+// broken is the promise that a step has broken, or 0.
 type broken uint8
 
 const (
@@ -53,7 +53,7 @@ func (b broken) String() string {
 	return [...]string{"", WrongCancel, FalseEnding, WrongChange}[b]
 }
 
-// book is a Book that may make an order, or has made it.
+// book is a Book and the order that it may make.
 type book struct {
 	progress progress
 	by       int16 // the time by which the order becomes visible, or changes next
@@ -71,7 +71,7 @@ const (
 	visible            // QueryOrders shows the order, or that it is cancelled
 )
 
-// worker is a worker with its current call of the engine. history 0 means that it has no call.
+// worker is a worker and the call of the engine that it makes. If history is 0, the worker makes no call.
 type worker struct {
 	history  int32
 	age      int16 // the age of the call
@@ -90,7 +90,7 @@ const (
 	uncommitted                 // the call has run a transaction, and has not committed it
 )
 
-// compare compares workers, for sorting.
+// compare sorts workers, because the search treats two workers with the same clock as interchangeable.
 func (a worker) compare(b worker) int {
 	n := func(is bool) int {
 		if is {
@@ -104,7 +104,7 @@ func (a worker) compare(b worker) int {
 
 func (s *state) idle() bool { return s.workers[0].history == 0 && s.workers[1].history == 0 }
 
-// clock returns the time of a worker's clock, in seconds from now.
+// clock returns how many seconds the clock of worker w is ahead of the first worker's clock.
 func (s *state) clock(w int) int16 { return int16(w) * s.skew }
 
 // orders counts the orders that Book has made.
@@ -117,7 +117,7 @@ func (s *state) orders() (n int) {
 	return n
 }
 
-// view returns what QueryOrders returns.
+// view returns the orders that QueryOrders returns now.
 func (s *state) view() (v view) {
 	for i, b := range s.books {
 		if b.progress == visible {
@@ -133,7 +133,7 @@ func (s *state) mayCome() bool {
 	return s.books[0].progress != noRequest || s.books[1].progress != noRequest
 }
 
-// awaited reports whether a worker waits for the answer to the Book with index i.
+// awaited reports whether a worker still waits for the answer to Book number i.
 func (s *state) awaited(i int) bool {
 	return slices.ContainsFunc(s.workers[:], func(w worker) bool { return w.activity == awaiting && int(w.slot) == i })
 }
@@ -154,7 +154,9 @@ func (m *marks) until(t int16) {
 	m.limit = min(m.limit, t)
 }
 
-// passTime lets time pass to the next mark, unless something has to happen before.
+// passTime yields the step in which time passes until something can happen. It yields no such step while something
+// must happen before. For each worker that has something to do, it also yields the fault that the worker stands
+// still.
 func (v *visit) passTime() {
 	s, m, waits := v.from, marks{1<<15 - 1, never}, false
 	for w := range s.workers {
@@ -183,7 +185,7 @@ func (v *visit) passTime() {
 	v.passes, v.ends = 0, false
 }
 
-// mark adds the times at which a worker may act, and reports whether the worker has something to do now.
+// mark adds to m the times at which worker w may act, and reports whether the worker has something to do now.
 func (v *visit) mark(m *marks, w int) (busy bool) {
 	s, now := v.from, v.from.clock(w)
 	me := s.workers[w]
@@ -219,12 +221,12 @@ func (v *visit) mark(m *marks, w int) (busy bool) {
 	return false
 }
 
-// limit returns the time at which the ctx of a worker's next operation ends.
+// limit returns the seconds until the ctx of a worker's next operation ends.
 func (v *visit) limit(me worker) int16 {
 	return int16(min(v.replay(me.history).limit-int32(me.age), never))
 }
 
-// moveTimes moves the times of a state back.
+// moveTimes lets time pass: it subtracts seconds from all times of a state, and adds them to the ages of the calls.
 func (v *visit) moveTimes(s *state, by int16) {
 	for k := range s.rows {
 		s.rows[k] = v.move(s.rows[k], -by)

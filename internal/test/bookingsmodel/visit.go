@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// visit yields the steps that may follow a state.
+// visit yields the steps that may follow the state in its field from.
 type visit struct {
 	*model
 	from      state
@@ -36,7 +36,7 @@ func (m *model) next(s state, yield func(Step, state)) {
 	}
 }
 
-// to yields a step, and the state after it.
+// to yields a step. The function change turns a copy of the state before the step into the state after it.
 func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
 	s := v.from
 	if worker >= 0 {
@@ -51,7 +51,7 @@ func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
 	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, Ends: v.ends, swaps: swap, answer: v.lastReply}, s)
 }
 
-// fault is like to, but counts the step as a fault. It yields nothing if no fault is left.
+// fault is like the method to, but the step uses up one of World.Faults. If no fault is left, it yields nothing.
 func (v *visit) fault(worker int, op Op, do string, change func(s *state)) {
 	if v.from.faults > 0 {
 		v.to(worker, op, do, func(s *state) {
@@ -61,25 +61,27 @@ func (v *visit) fault(worker int, op Op, do string, change func(s *state)) {
 	}
 }
 
-// place identifies an operation of a call.
+// place identifies an operation of a call by the number of replies that the call received before.
 type place struct {
 	call  call
 	reply int
 }
 
-// stale is the key of a history in which the row of a kind has changed.
+// stale is the key of a cache of the method stale.
 type stale struct {
 	history int32
 	kind    int
 }
 
-// framed returns a row whose times are seconds from the beginning of a worker's call, by the worker's clock.
+// framed returns the number of the stored row of a kind, with its times counted from the beginning of worker w's
+// call. The beginning is a time of the worker's clock.
 func (s *state) framed(m *model, w, kind int) int32 {
 	return m.move(s.rows[kind], s.workers[w].age-s.clock(w))
 }
 
-// giveReply gives a reply to a worker's call, with the rows that the operation reads, and returns the result. Only a
-// replay shows which rows the operation reads. So it replays the operation again if it had left out a row.
+// giveReply gives reply r to the call of worker w, with the rows that the operation reads, and returns what the call
+// does next. Only a replay shows which rows the operation reads. So giveReply repeats the replay when it finds that a
+// row was missing.
 func (v *visit) giveReply(s *state, w int, r reply) *result {
 	me := &s.workers[w]
 	c, replies := v.callOf(me.history)
@@ -111,20 +113,21 @@ func (v *visit) giveReply(s *state, w int, r reply) *result {
 	}
 }
 
-// endReturned frees a worker whose call has returned.
+// endReturned frees worker w if its call has returned.
 func (v *visit) endReturned(s *state, w int) {
 	if me := &s.workers[w]; v.replay(me.history).opKind == returned {
 		*me = worker{}
 	}
 }
 
-// answer gives a reply that changes no row.
+// answer gives a reply to the call of worker w, without storing a row.
 func (v *visit) answer(s *state, w int, r reply) {
 	v.giveReply(s, w, r)
 	v.endReturned(s, w)
 }
 
-// commit stores the rows that a worker's operation has written, and delivers its outcomes. age is the age of the call.
+// commit stores the rows that the last operation of worker w has written, and records what the caller receives. age
+// is the age of the worker's call.
 func (v *visit) commit(s *state, w int, age int16, res *result) {
 	for k, n := range res.wrote {
 		if n == 0 {
@@ -138,7 +141,8 @@ func (v *visit) commit(s *state, w int, age int16, res *result) {
 	v.deliver(s, res.deliveries)
 }
 
-// stale returns a history after the row of a kind was changed: the last version that the call knows is no longer stored.
+// stale returns the history that replaces history h after somebody has changed the row of a kind. In the new history,
+// the row's version that the call knows is an old version.
 func (v *visit) stale(h int32, kind int) int32 {
 	to, known := v.stales[stale{h, kind}]
 	if known || h == 0 {
@@ -166,13 +170,13 @@ func (v *visit) stale(h int32, kind int) int32 {
 	return to
 }
 
-// leased reports whether the call itself has written the stored version of the row, by its lease.
+// leased reports whether the stored version of the row was written by the lease of this call.
 func (v *visit) leased(c call, replies []reply, kind int) bool {
 	k, _, is := c.runs()
 	return is && k == kind && len(replies) > 0 && replies[0].versions[kind] == -1
 }
 
-// deliver records what the caller receives.
+// deliver records what OnOutcome, OnCancel and OnOrder have received.
 func (v *visit) deliver(s *state, t deliveries) {
 	switch {
 	case t.outcome != "":
@@ -190,7 +194,7 @@ func (v *visit) deliver(s *state, t deliveries) {
 	}
 }
 
-// runToEnd does a call with all its operations.
+// runToEnd makes call c with all its operations. Nothing else happens between the operations.
 func (v *visit) runToEnd(s *state, c call, w int) error {
 	at := *s
 	at.workers[w] = worker{history: v.history(node{parent: -int32(c)})}
@@ -213,7 +217,7 @@ func (v *visit) runToEnd(s *state, c call, w int) error {
 	return res.err
 }
 
-// endCall ends the call of a worker that dies.
+// endCall ends the call of worker w, because the worker dies.
 func (v *visit) endCall(s *state, w int) {
 	if me := s.workers[w]; me.activity == awaiting {
 		v.loseAnswer(s, me)
@@ -221,7 +225,8 @@ func (v *visit) endCall(s *state, w int) {
 	s.workers[w] = worker{}
 }
 
-// loseAnswer ends the time limit of a request whose answer is lost: from now on its effect appears within ShowsWithin.
+// loseAnswer is called when the answer to a worker's request is lost. The effect of the request then appears within
+// ShowsWithin from now.
 func (v *visit) loseAnswer(s *state, me worker) {
 	switch {
 	case v.replay(me.history).opKind == sendsCancel:
@@ -231,10 +236,10 @@ func (v *visit) loseAnswer(s *state, me worker) {
 	}
 }
 
-// within is ShowsWithin in seconds.
+// within returns ShowsWithin in seconds.
 func (m *model) within() int16 { return int16(m.ShowsWithin / second) }
 
-// work yields the possible next steps of a worker.
+// work yields the possible next steps of worker w.
 func (v *visit) work(w int) {
 	me := v.from.workers[w]
 	if me.history == 0 {
@@ -265,7 +270,7 @@ func (v *visit) work(w int) {
 	v.fault(w, "", "dies", func(s *state) { v.endCall(s, w) })
 }
 
-// begin yields the calls that a free worker may begin: the caller's Send, or a turn of Run.
+// begin yields the calls that worker w, which has no call, may begin: Send, or Run for a due row.
 func (v *visit) begin(w int) {
 	s, now := v.from, v.from.clock(w)
 	b := v.facts[s.rows[booking]].booking
@@ -297,7 +302,7 @@ func count(is bool) int {
 	return 0
 }
 
-// write yields the possible results of a transaction or of a Postpone.
+// write yields the possible results of the transaction or Postpone that the call of worker w asks for.
 func (v *visit) write(w int, res *result) {
 	r, op, do := reply{}, Transaction, ""
 	if res.opKind == postpones {
@@ -308,8 +313,8 @@ func (v *visit) write(w int, res *result) {
 	v.perform(w, op, do, v.from.workers[w], r)
 }
 
-// perform yields a write of a call, and its two failures: the write is not applied, or it is applied although it reports
-// an error.
+// perform yields a step in which a call writes rows, and the two failures of the write: the rows are not stored, or
+// they are stored although the call receives an error.
 func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	s := v.from
 	s.workers[w] = me
@@ -352,7 +357,7 @@ func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	}
 }
 
-// describe returns the text of a step that stores rows.
+// describe returns the text of a step in which worker w stores rows.
 func (v *visit) describe(s *state, w int, res *result) (text string) {
 	for k, n := range res.wrote {
 		if n != 0 {
@@ -368,7 +373,7 @@ func (v *visit) describe(s *state, w int, res *result) (text string) {
 	return "stores: " + text[2:]
 }
 
-// word returns the phase or the ending of a row.
+// word returns the phase or the ending of row number n, such as "polling".
 func (m *model) word(n int32, now int16) string {
 	f, life := m.facts[n], m.rows[n].life
 	switch m.rows[n].kind {

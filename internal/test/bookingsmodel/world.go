@@ -34,48 +34,51 @@ const (
 	LostChange  = "a change of an order is never delivered"
 )
 
-// World says what may happen, and how often.
+// World describes a small world to search: which events may happen around a booking, and how often.
 type World struct {
 	// Faults is the total number of faults. A fault is a crash, a lost answer to Book or Cancel, a read that fails, a
 	// write that fails, a write that is applied although it reports a failure, or a worker that stands still while
 	// time passes, and continues at any later time.
 	Faults int
-	// Wakes is the number of webhooks. They come at any time and for any reason.
+	// Wakes is the number of webhooks, which call Engine.Wake. A webhook may arrive at any time, even if no order has
+	// changed.
 	Wakes int
-	// Rounds is the number of times that a booking begins under the reference.
+	// Rounds is how often the caller begins a booking under the reference.
 	Rounds int
-	// Alone leaves out the second worker.
+	// Alone means that there is only one worker.
 	Alone bool
 	// Skew is how far the clock of the second worker may be ahead of the first's, or behind it.
 	Skew time.Duration
-	// BookTimeout is the option of the workers' engines.
+	// BookTimeout is the engine's option of that name.
 	BookTimeout time.Duration
-	// InProcess lets a worker poll by itself after its Book, until BookTimeout.
+	// InProcess lets a call of BookAndRecover poll when the answer to Book is lost, until BookTimeout.
 	InProcess bool
 	// ShowsWithin is the longest time from the end of Book until its order becomes visible. The same limit
 	// applies to the effect of a Cancel.
 	ShowsWithin time.Duration
-	// Idempotent: a second Book under the reference returns the first order. If it is false, each Book that arrives
-	// makes an order.
+	// Idempotent means that a second Book under the reference returns the first order. If it is false, each Book that
+	// arrives makes an order.
 	Idempotent bool
-	// Found: at the beginning of the world the booking has ended as found, and its order is not visible yet.
+	// Found means that the world begins after the booking has ended with EndingFound. QueryOrders does not show the
+	// order yet.
 	Found bool
-	// Acts is how often a person abandons a booking, retries it, or ends the reads of its order.
+	// Acts is how often a person calls Abandon, Retry or Unfollow.
 	Acts int
-	// Cancels is how often a person begins a cancellation, at any time at which CancelTx accepts it.
+	// Cancels is how often a person begins a cancellation. This happens at any time at which CancelTx accepts it.
 	Cancels int
-	// Foreign: somebody else makes an order under the reference, before Book does, or after the booking was
-	// found. A cancellation may name that order.
+	// Foreign means that somebody else makes an order under the reference, before Book makes an order or after the
+	// booking was found. A cancellation may name the foreign order.
 	Foreign bool
-	// Follows: the engine follows orders. An order changes Changes times, each time within ShowsWithin, and is then
-	// cancelled.
+	// Follows means that the engine follows orders. An order changes Changes times, each time within ShowsWithin, and
+	// is then cancelled.
 	Follows bool
 	Changes int
-	// Many: another row is due at the same time, so that one request asks for both.
+	// Many means that a row of another reference may be due at the same time. One QueryOrders then asks for both
+	// references.
 	Many bool
 	// Breaks are the planted faults of the Store, the Queue or the Client.
 	Breaks Breaks
-	// Only is the one invariant to check. If it is empty, all invariants are checked.
+	// Only is the name of the one invariant to check. If it is empty, all invariants are checked.
 	Only string
 }
 
@@ -96,24 +99,25 @@ const (
 	never  = 7200 // seconds: longer than any pause between two polls
 )
 
-// Step is a step of a path.
+// Step is an event on a path through the states of a World.
 type Step struct {
 	Worker int // 0 or 1, or -1 if no worker makes the step
-	// Op is the operation that the worker's call does: one of the constants, or empty.
+	// Op is the operation that the worker does. It is empty if the step is not an operation, such as the death of the
+	// worker.
 	Op  Op
 	Do  string
 	At  time.Duration // the time since the booking began
 	Now Now           // the state after the step; set only in Paths
-	// Ends: time passes until the ctx of a Book or Cancel in flight ends.
+	// Ends means that time passes until the ctx of a Book or Cancel in flight ends.
 	Ends   bool
 	swaps  bool
 	answer reply // the answer to a Request
 }
 
-// RoundTrip answers the request of a step as the service does.
+// RoundTrip answers the request of this step with the response that the model's service gives.
 func (s Step) RoundTrip(r *http.Request) (*http.Response, error) { return s.answer.roundTrip(r) }
 
-// Op is an operation that a call of the engine asks for.
+// Op is an operation that a call of the engine asks its Store or its Client for.
 type Op string
 
 // The operations.
@@ -143,14 +147,14 @@ func (s Step) String() string {
 // Result is the result of a search.
 type Result struct {
 	States, Depth int
-	// Replays is the number of times that a call of the engine has run.
+	// Replays is how often the search has run a call of the engine.
 	Replays int
 	// Violated is the invariant that does not hold, or empty. Path leads to the state that violates it.
 	Violated string
 	Path     []Step
 }
 
-// Search searches all states of a world, but at most limit states. Call it in a bubble of testing/synctest.
+// Search visits all states of a world, but at most limit states. Call it in a bubble of testing/synctest.
 func (w World) Search(limit int) Result {
 	m := w.model()
 	g, why, at := m.explore(limit, m.next)
@@ -163,8 +167,8 @@ func (w World) Search(limit int) Result {
 	return r
 }
 
-// setTimes sets the time and the worker of each step of a path. The search may swap two workers with the same clock:
-// setTimes undoes these swaps.
+// setTimes sets the field At of each step. If the search has swapped two workers with the same clock, setTimes swaps
+// their numbers back.
 func setTimes(path []Step) {
 	var now time.Duration
 	swapped := false
@@ -178,7 +182,7 @@ func setTimes(path []Step) {
 	}
 }
 
-// model computes the states that follow a state of a world.
+// model computes the states that can follow a state of a World. It is also the Store and the Queue of the engine.
 type model struct {
 	World
 	table
@@ -267,7 +271,7 @@ func (m *model) violated(s state) string {
 	return ""
 }
 
-// done reports whether nothing is left to do.
+// done reports whether nothing is left to do in state s.
 func (m *model) done(s state) bool {
 	if m.Only != "" && m.Only != NeverEnds {
 		return true
@@ -277,7 +281,6 @@ func (m *model) done(s state) bool {
 		(s.rows[cancel] == 0 || s.cancelDeliveries == 1)
 }
 
-// hasOpenRow reports whether a row of the state is open.
 func (m *model) hasOpenRow(s state) bool {
 	for _, n := range s.rows {
 		if n != 0 && m.rows[n].life == durable.Open {

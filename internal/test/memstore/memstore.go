@@ -187,7 +187,7 @@ func (s *Store) Due(_ context.Context, look durable.DueLook) ([]durable.Row, err
 	return due[:min(look.Limit, len(due))], nil
 }
 
-// inTurn sorts rows as Due must for all accounts: see durable.DueLook.
+// inTurn sorts the due rows of all accounts so that the accounts take turns, as durable.DueLook requires.
 func inTurn(due []durable.Row, look durable.DueLook) []durable.Row {
 	turns, beyond := map[string]int{}, map[durable.ID]int{}
 	for _, row := range due {

@@ -18,8 +18,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// essential names the fields, as on the wire, without which a struct is useless. The response of an operation is
-// useless without its listed fields.
+// essential lists, for each struct, the JSON fields without which it is useless. A mismatch in such a field makes the
+// whole struct a mismatch.
 var essential = map[string]string{
 	"Destination": "id", "DestinationsResponse": "destinations", "Hotel": "id platformHotelId", "HotelIDListItem": "hotelId",
 	"HotelIDListResponse": "hotelIdList", "HotelListResponse": "list hasMore", "HotelMetadata": "hotelId platformHotelId",
@@ -28,10 +28,10 @@ var essential = map[string]string{
 	"RoomRatePkg": "ratePkgId refundableMode refundableUntil cancelFees rate totalRate checkIn checkOut tax",
 }
 
-// whole is the list from which no element may be left out.
+// whole names the list whose answer is refused if one of its elements cannot be decoded.
 const whole = "QueryOrdersResponse.orders"
 
-// Answer is the result of decoding a text.
+// Answer is the result of Read.
 type Answer struct {
 	// Invalid means that the text is not JSON. Unusable means that it is ambiguous. Refused means that it has a mismatch
 	// in a field that must not be left out. CodeMismatch means that the envelope's code is not an integer. If several
