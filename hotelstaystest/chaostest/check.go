@@ -167,16 +167,16 @@ func Seed() uint64 {
 	return rand.Uint64N(1_000_000)
 }
 
-// Config returns a configuration for the sandbox. QueryOrders shows a new order only after 500 seconds divided by
-// [Speed], because a recovery takes 600 seconds divided by Speed. There are no rate limits, and the ledger keeps
-// every request. The seed decides on which requests a fault acts.
+// Config returns a configuration for the sandbox. QueryOrders shows an order only 500 seconds, divided by [Speed],
+// after Book. That is most of a recovery, which takes 600 seconds divided by Speed. There are no rate limits, and the
+// ledger keeps every request. The seed decides on which requests a fault acts.
 func Config(seed uint64) *hotelstaystest.Config {
 	return &hotelstaystest.Config{Seed: seed, LateVisibility: 500 * time.Second / Speed, NoRateLimits: true, LedgerLimit: 1_000_000}
 }
 
-// Inject adds permanent faults to a sandbox. They act on about half of the calls of Book and QueryOrders. Some faults
-// delay the answer to Book by three seconds. Set shorter timeouts in the service, so that it does not receive that
-// answer.
+// Inject adds permanent faults to a sandbox. They act on about half of the calls of Book, and on 40 % of the calls of
+// QueryOrders. Some of them delay the answer to Book by three seconds. Set shorter timeouts in the service, so that
+// these answers are lost.
 func Inject(srv *hotelstaystest.Server) {
 	for _, f := range faults {
 		f.Times = -1

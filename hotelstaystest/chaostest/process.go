@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 )
 
-// partVariable is the environment variable in which Start passes the part to the new process, as JSON.
+// partVariable is the name of the environment variable in which Start passes the part to the new process, as JSON.
 const partVariable = "HOTELSTAYS_CHAOSTEST_PART"
 
 // Process is a child process that runs the same program as its parent. Its part, the argument of [Start], is its
