@@ -120,7 +120,7 @@ func TestCredentialsAsJSONHideTheirSecrets(t *testing.T) {
 }
 
 // Calls that wait for the same token share its refusal.
-func TestRefusedCredentialIsTriedMoreAndMoreRarely(t *testing.T) {
+func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	for _, tc := range []struct {
 		cred   hotelstays.Credential
 		body   string
@@ -244,7 +244,7 @@ func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 }
 
 // If the service issues tickets and then refuses them, the error says when the client fetches the next ticket.
-func TestRefusedTicketsAreFetchedMoreAndMoreRarely(t *testing.T) {
+func TestTicketsThatTheServiceRefusesAreFetchedAfterGrowingPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
 		for range 3 {
@@ -260,7 +260,7 @@ func TestRefusedTicketsAreFetchedMoreAndMoreRarely(t *testing.T) {
 	})
 }
 
-func TestClientsShareATokenThroughTheirStore(t *testing.T) {
+func TestClientsShareATokenThroughTheirTokenStore(t *testing.T) {
 	for ttl, life := range map[time.Duration]time.Duration{0: 24 * time.Hour, time.Hour: time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newMemoryStore()
@@ -476,7 +476,7 @@ func (s *damagingStore) Store(ctx context.Context, key string, token hotelstays.
 	return s.sharedTokens.Store(ctx, key, s.damage(token))
 }
 
-func TestClientsWithALeaseFetchOneTicket(t *testing.T) {
+func TestClientsWithALeasingTokenStoreFetchOneTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasingStore{sharedTokens: newMemoryStore()}
 		w := newAuthWorld(t, time.Hour)

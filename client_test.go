@@ -352,7 +352,7 @@ func (nilPermits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelst
 }
 
 // Only HTTP 401 means that the token is refused. After a code under HTTP 200 the client keeps its token.
-func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
+func TestRefusalWithHTTP200DoesNotDropTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 200,
@@ -371,7 +371,7 @@ func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
 
 // A call's timeout wins over the client's timeout. A ctx that ends earlier wins over both. Each of them replaces the
 // default. The error names the limit that passed.
-func TestTimeoutOfACallWinsOverTheClients(t *testing.T) {
+func TestTimeoutOfACallReplacesTheTimeoutOfItsClient(t *testing.T) {
 	const own, ofCtx = "the call's own time limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {
 		name              string
@@ -537,7 +537,7 @@ func manualTable(t *testing.T, heading string) (rows [][]string) {
 // The sandbox's ledger counts the requests for each row of the retry table in doc.go. By default the first fault of a
 // row is tested with every operation, the other faults with one operation of each kind, and HTTP/2 only with faults of
 // the connection. With HOTELSTAYS_LONG=1 everything is combined, and with -short less.
-func TestRetriesFollowTheTable(t *testing.T) {
+func TestRetriesFollowTheTableInDocGo(t *testing.T) {
 	t.Parallel()
 	rows := retryTable(t)
 	require.Len(t, rows, len(retryFaults), "retryFaults has each row")
@@ -612,7 +612,7 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 	})
 }
 
-func TestFailedBookCountsAsNotSentWithEachListedProof(t *testing.T) {
+func TestEachListedProofShowsThatAFailedBookWasNotSent(t *testing.T) {
 	tracing := transportFunc(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())
 		trace.GetConn("host.example:443")
@@ -768,7 +768,7 @@ func TestMockedDefaultTransportIsUsedWithoutATransport(t *testing.T) {
 }
 
 // The error names the proxy and its answer, but not the password in the proxy's URL.
-func TestRefusingProxyIsNamed(t *testing.T) {
+func TestErrorNamesTheProxyThatRefusedTheRequest(t *testing.T) {
 	tr := hotelstays.NewTransport()
 	defer tr.CloseIdleConnections()
 	assert.NotNil(t, tr.Proxy, "by default the environment selects the proxy")

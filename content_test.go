@@ -215,7 +215,7 @@ func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 
 // An error is yielded once, after the pages before it. An error, or leaving the loop, stops all fetches before the loop
 // returns.
-func TestFetchingAheadOfMetadataEndsWithTheLoop(t *testing.T) {
+func TestMetadataIsNotFetchedAheadAfterTheLoopHasEnded(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			script := &pageScript{total: 12, failsAt: 6}
@@ -302,7 +302,7 @@ func wide(n int, delay func(call int) time.Duration) *forest {
 
 // A place below several others, or below itself, comes once. A place without an id comes as often as it is listed, and
 // the walk does not ask for its children.
-func TestWalkOfACycleEnds(t *testing.T) {
+func TestWalkDestinationsEndsIfPlacesFormACycle(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &forest{below: map[string][]string{"": {"a", "b", "a", "-"}, "a": {"c", "-"}, "b": {"c", "a", "b"}, "c": {"a", "d"}},
@@ -321,7 +321,7 @@ func TestWalkOfACycleEnds(t *testing.T) {
 }
 
 // The order holds whichever answer arrives first. WithParallelism limits the calls in progress.
-func TestWalkYieldsParentsFirst(t *testing.T) {
+func TestWalkDestinationsYieldsParentsBeforeChildren(t *testing.T) {
 	for _, parallelism := range []int{1, 2, 7} {
 		synctest.Test(t, func(t *testing.T) {
 			f := wide(9, func(call int) time.Duration { return time.Duration(1+7*call%5) * time.Second })
@@ -341,7 +341,7 @@ func TestWalkYieldsParentsFirst(t *testing.T) {
 }
 
 // While the body of the loop runs, further calls wait. Leaving the loop stops the calls. An error also stops them.
-func TestWalkEndsWithTheLoop(t *testing.T) {
+func TestWalkDestinationsStopsWhenTheLoopEnds(t *testing.T) {
 	second := func(int) time.Duration { return time.Second }
 	for _, parallelism := range []int{1, 4} {
 		for _, places := range []int{1, 61} {

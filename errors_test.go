@@ -110,7 +110,7 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 }
 
 // So an error switch may test the sentinels in any order.
-func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
+func TestErrorOfAnAnswerMatchesAtMostOneSentinel(t *testing.T) {
 	for op := range operationCalls {
 		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 407, 409, 429, 500, 504} {
 			for _, code := range []int{0, 7, 100000400, 100000401, 100000404, 100000429, 100001003, 100001005, 100001008, 100001111} {
@@ -268,7 +268,7 @@ func pipes(serve func(net.Conn)) *http.Transport {
 
 // The error says where a call broke off, because a bare "EOF" or "context deadline exceeded" may come from the network,
 // a proxy or the service.
-func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
+func TestErrorNamesTheStepInWhichACallFailed(t *testing.T) {
 	const half = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"code\":"
 	stall := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 	says := func(text string) func(net.Conn) {
@@ -391,7 +391,7 @@ func manualKinds(t *testing.T) map[string]manualKind {
 
 // Texts of the service are quoted: line breaks, escape codes and marks that reverse the text direction could forge
 // lines of a log.
-func TestTextsOfTheServiceAreQuoted(t *testing.T) {
+func TestErrorsQuoteTextsOfTheService(t *testing.T) {
 	const evil = "1\nlevel=ERROR\x1b[2J\u009b\u202e"
 	text, err := json.Marshal(evil)
 	require.NoError(t, err)
@@ -663,7 +663,7 @@ func inSource(t *testing.T, pattern string) (matches [][]string) {
 }
 
 // If no token could be fetched after a 401 of the call, the error is only about the token.
-func TestRefusedTokenAfterA401IsTheOnlyCause(t *testing.T) {
+func TestErrorAfterA401IsAboutTheTokenThatCouldNotBeFetched(t *testing.T) {
 	tickets := 0
 	cred := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}
 	client := clientWith(t, transportFunc(func(r *http.Request) (*http.Response, error) {

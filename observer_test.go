@@ -421,7 +421,7 @@ func TestObserverSeesEachHelperOnce(t *testing.T) {
 }
 
 // Breaking out of the loop is not an error. A panic in any helper is an error.
-func TestBreakIsNoErrorForAnObserver(t *testing.T) {
+func TestObserverSeesNoErrorAfterABreakOfTheLoop(t *testing.T) {
 	helpers := &callLog{}
 	observer := hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end})
 	client := clientThrough(t,

@@ -260,7 +260,7 @@ func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 
 // Server-Cost-Milliseconds is the time from a request's arrival to the first byte of its answer, and may be rounded up.
 // It proves when the request arrived at the latest. Without the header, only the margin counts.
-func TestServerCostDelaysTheNextRequests(t *testing.T) {
+func TestNextRequestWaitsForTheArrivalThatServerCostProves(t *testing.T) {
 	for cost, want := range map[string]time.Duration{
 		"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms,
 	} {

@@ -344,7 +344,7 @@ func mistypedUnder(prefix string) []string {
 }
 
 // An order with malformed fields is not lost: its other fields are read, and every mismatch is listed.
-func TestMismatchLosesNoOrder(t *testing.T) {
+func TestOrderWithMalformedFieldsIsNotLost(t *testing.T) {
 	t.Run("Book", func(t *testing.T) {
 		resp, err := sendBook(t, clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":`+mistypedOrder+`}}`)))
 		require.NoError(t, err)
@@ -403,7 +403,7 @@ func TestMismatchLosesNoOrder(t *testing.T) {
 }
 
 // A type mismatch costs only the field, or the offer, room or hotel that is useless without the field.
-func TestMismatchOfASearchLosesOnlyItsElement(t *testing.T) {
+func TestMismatchInASearchAnswerLosesOnlyItsElement(t *testing.T) {
 	offer := func(id string) string {
 		rate := `{"netRate":{"currency":"EUR","amount":120.50},"grossRate":{"currency":"EUR","amount":130},"respectGrossRate":true}`
 		return `{"ratePkgId":"` + id + `","refundableMode":"full","refundableUntil":"2026-12-01T00:00:00Z",` +
@@ -523,7 +523,7 @@ func withData(t *testing.T, data string) *hotelstays.Client {
 }
 
 // A place or a hotel with a malformed id is left out. Any other malformed field is left empty.
-func TestMismatchOfContentLosesOnlyItsElement(t *testing.T) {
+func TestMismatchInAContentAnswerLosesOnlyItsElement(t *testing.T) {
 	places, err := withData(t, `{"destinations":[{"id":[1]},{"id":"d","type":"city","coordinates":{"centerLat":"1"}},{"id":7}]}`).
 		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 	require.NoError(t, err)

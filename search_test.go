@@ -330,7 +330,7 @@ func TestCancelledBatchesNameTheirHotels(t *testing.T) {
 	}
 }
 
-func TestBatchErrorHasThePrefixOnce(t *testing.T) {
+func TestTextOfBatchErrorHasEachPartOnce(t *testing.T) {
 	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: types.CodeRateLimited, Msg: "slow down",
 		RequestID: "r-1"}
 	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}

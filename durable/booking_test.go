@@ -83,7 +83,7 @@ func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
 }
 
 // The process was frozen after its Book, not during Book.
-func TestLateHandOverReopensNoProvenAbsence(t *testing.T) {
+func TestLateHandOverReopensAnAbsentBookingOnlyIfBookEndedLater(t *testing.T) {
 	absent := started() // its Book may run until bookedBy
 	absent.Recovery.EndedAt, absent.Ending = after(2*time.Minute), EndingAbsent
 	for ended, opens := range map[time.Duration]bool{0: false, 2 * time.Minute: false, 2*time.Minute + 1: true} {
@@ -270,7 +270,7 @@ func TestPollsForManyReferencesFollowTheSchedule(t *testing.T) {
 	assert.False(t, started().pollTogether(after(time.Hour)), "the schedule has not begun")
 }
 
-func TestLastScheduledPollProvesAbsenceByAnyClock(t *testing.T) {
+func TestPollProvesAbsenceOnlyTenMinutesAndAClockMarginAfterBook(t *testing.T) {
 	last := hotelstays.BookingRecovery{EndedAt: after(0), Polls: 5, NextPoll: after(10 * time.Minute)}
 	b, final := polling.polled(after(450*time.Second), &hotelstays.BookingOutcome{Recovery: &last}, nil)
 	assert.Nil(t, final)

@@ -305,7 +305,7 @@ func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 	}
 }
 
-func TestCancellationBelongsToARound(t *testing.T) {
+func TestCancellationCancelsOnlyTheOrderOfItsRound(t *testing.T) {
 	open, none := polling, (*booking)(nil)
 	older, unsent := *foundIn(0), waiting // stored by an older version; never sent, but an earlier Book may have made an order
 	unsent.Ending, unsent.Earlier = EndingAbandoned, start

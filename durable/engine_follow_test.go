@@ -197,7 +197,7 @@ func TestFailedReadOfAFollowedOrderIsRepeatedSoon(t *testing.T) {
 	})
 }
 
-func TestMissingFollowedOrderIsLoggedAndEndsAfterAWhile(t *testing.T) {
+func TestMissingFollowedOrderIsLoggedAndLaterNoLongerRead(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
@@ -252,7 +252,7 @@ func TestRunEndsAFollowedOrderAfterItsStay(t *testing.T) {
 }
 
 // The ctx of a worker ends while it reads an order. Then nothing is stored. A watching page notices the next change.
-func TestInterruptedReadStoresNothing(t *testing.T) {
+func TestInterruptedReadOfAnOrderStoresNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")

@@ -431,7 +431,7 @@ func TestRowsKeepUnknownFields(t *testing.T) {
 }
 
 // Somebody else has an order under the same reference.
-func TestRunNeverConfusesTheOrderWithAnotherOrder(t *testing.T) {
+func TestRunIgnoresAnotherOrderUnderTheSameReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		o, other := orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-9")

@@ -58,7 +58,7 @@ func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 	}
 }
 
-func TestEndedContextEndsTheRepetition(t *testing.T) {
+func TestTransactionIsNotRepeatedAfterItsCtxHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0

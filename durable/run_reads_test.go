@@ -13,7 +13,7 @@ import (
 )
 
 // After a refusal because of its content, a request for several orders is divided. In an outage it is not.
-func TestOnlyARefusalOfTheContentDividesARequest(t *testing.T) {
+func TestRequestForSeveralOrdersIsDividedOnlyAfterARefusalOfItsContent(t *testing.T) {
 	answer := func(status, code int) error {
 		return &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: status, Code: code}
 	}
@@ -31,7 +31,7 @@ func TestOnlyARefusalOfTheContentDividesARequest(t *testing.T) {
 }
 
 // A read needs the market and the user of its rows. Nobody waits for the reads of followed orders.
-func TestReadHasTheOptionsOfItsRows(t *testing.T) {
+func TestReadUsesTheMarketAndUserOfItsRows(t *testing.T) {
 	const market, user = "FR", "user"
 	for kind, stored := range map[Kind]any{
 		KindBooking: booking{Booking: Booking{Recovery: hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: market, UserRef: user}}},

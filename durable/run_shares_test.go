@@ -11,7 +11,7 @@ import (
 
 // Each kind without a worker can still get one. But every kind may have two workers before a worker is reserved for
 // other kinds.
-func TestWorkersAreSharedByKind(t *testing.T) {
+func TestSharesReserveAWorkerForEachKindOfRow(t *testing.T) {
 	for _, tc := range []struct{ total, bookings, cancels, orders, free int }{
 		{10, 0, 0, 0, 8},
 		{10, 0, 1, 0, 8},
@@ -38,7 +38,7 @@ func TestWorkersAreSharedByKind(t *testing.T) {
 }
 
 // An account may get a further worker only while it has fewer workers than are free.
-func TestWorkersAreSharedByAccount(t *testing.T) {
+func TestAccountGetsAnotherWorkerOnlyIfItHasFewerThanAreFree(t *testing.T) {
 	s := newShares(5, []Kind{KindBooking}, true)
 	for _, account := range []string{"a", "a", "a", "b", "c", "a"} {
 		s.takeShare(KindBooking, account)

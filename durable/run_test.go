@@ -147,7 +147,7 @@ func TestRunLooksForDueRows(t *testing.T) {
 	}
 }
 
-func TestProcessWithoutOnCancelAndOnOrderWakesTheirRows(t *testing.T) {
+func TestProcessWithoutOnCancelAndOnOrderWakesCancellationsAndOrders(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
 		e.book = found
@@ -264,7 +264,7 @@ func (q *beforeLease) Postpone(ctx context.Context, rows []durable.Row, due func
 }
 
 // The service may send two webhooks at the same time. The second webhook changes the row that the first one made due.
-func TestWakeBetweenLookAndLeaseDelaysNothing(t *testing.T) {
+func TestWakeOfADueRowBeforeItsLeaseDoesNotDelayTheRow(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
 		e.begin("ref-1")
@@ -402,7 +402,7 @@ func TestOutcomeIsStoredAlthoughItsCtxHasEnded(t *testing.T) {
 }
 
 // While a worker polls for a booking, another call or worker may change the row.
-func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
+func TestPollStoresOnlyAnOrderIfItsRowHasChanged(t *testing.T) {
 	const found, absent = hotelstays.BookingFound, hotelstays.BookingAbsent
 	const unverified, open = hotelstays.BookingUnverified, hotelstays.BookingOpen
 	wake := func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) }
@@ -481,7 +481,7 @@ func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 
 // The process of a booking died during Book. The next process polls at its start with SingleProcess, and otherwise
 // at the end of BookTimeout.
-func TestSingleProcessPollsInterruptedBookingsAtOnce(t *testing.T) {
+func TestSingleProcessPollsInterruptedBookingsImmediately(t *testing.T) {
 	for single, want := range map[bool]time.Duration{true: 0, false: hotelstays.OpBook.Timeout() + durable.ClockMargin} {
 		t.Run(fmt.Sprint("SingleProcess=", single), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -571,7 +571,7 @@ func TestWorkerSendsOnlyWaitingBookings(t *testing.T) {
 
 // want is the number of bookings and of cancellations that have a worker at the same time. A free worker takes the
 // next row.
-func TestEachKindFindsAWorker(t *testing.T) {
+func TestBookingsAndCancellationsShareTheWorkers(t *testing.T) {
 	for workers, want := range map[int][]int{1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 5: {3, 1}} {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -611,7 +611,7 @@ func TestEachKindFindsAWorker(t *testing.T) {
 }
 
 // After a Book with an unknown outcome workers poll immediately, unless the unknown outcome cannot be stored.
-func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
+func TestUnknownOutcomeOfBookIsStoredForWorkersOrLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
 		e.book = func() (*hotelstays.BookingOutcome, error) {
@@ -635,7 +635,7 @@ func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 }
 
 // The process ends while it reads many rows. Then other processes read these rows immediately.
-func TestInterruptedReadOfManyRowsIsRepeatedAtOnce(t *testing.T) {
+func TestInterruptedReadOfManyRowsIsRepeatedImmediately(t *testing.T) {
 	for _, kind := range []durable.Kind{durable.KindBooking, durable.KindOrder} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			if e.book = lostAnswer; kind == durable.KindOrder {
@@ -741,7 +741,7 @@ func TestOrdersOfAllPagesAreRead(t *testing.T) {
 
 // One worker has found all bookings by one request. Their steps use the free workers, of which two are kept for the
 // other kinds.
-func TestRowsOfOneRequestUseTheFreeWorkers(t *testing.T) {
+func TestBookingsFoundByOneRequestUseTheFreeWorkers(t *testing.T) {
 	for _, bookings := range []int{3, 6} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			e.reopen(func(o *options) { o.MaxWorkers = 5 })
@@ -770,7 +770,7 @@ func TestRowsOfOneRequestUseTheFreeWorkers(t *testing.T) {
 
 // OnOrder is slow. A row that had too little time in its lease is due again at once, and a row whose OnOrder has failed
 // is due after a pause.
-func TestRowWithoutTimeIsDueAgainAtOnce(t *testing.T) {
+func TestRowWithTooLittleLeaseTimeIsDueAgainImmediately(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		delivered := map[string]time.Duration{}
 		var began time.Time

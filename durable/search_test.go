@@ -100,7 +100,7 @@ func small(w model.World) model.World {
 	return w
 }
 
-func TestEveryOrderOfEventsKeepsThePromises(t *testing.T) {
+func TestEverySequenceOfEventsKeepsThePromises(t *testing.T) {
 	for name, world := range worlds() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -98,7 +98,7 @@ func (s *failingStore) Postpone(ctx context.Context, rows []durable.Row, due fun
 }
 
 // A failure of the store is returned or logged. It never looks like success or like a missing row.
-func TestFailureOfTheStoreIsReported(t *testing.T) {
+func TestErrorOfTheStoreIsReturnedOrLogged(t *testing.T) {
 	booked := func(e *engine) { e.book = found; e.begin("ref-1"); e.send() }
 	cancels := func(e *engine) { booked(e); e.orders = orderOne; require.NoError(e.t, e.cancel(toCancel)) }
 	again := func(e *engine) {

@@ -159,7 +159,7 @@ func TestRowOfAnotherAccountWaits(t *testing.T) {
 }
 
 // Steps of one account may use all workers of a scheduler, but a row has only one worker.
-func TestRowHasOneWorkerOfAScheduler(t *testing.T) {
+func TestSchedulerHasAtMostOneWorkerPerRow(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		var books atomic.Int32
 		e.book = func() (*hotelstays.BookingOutcome, error) {

@@ -50,7 +50,7 @@ func TestAdvanceConfirmsAndDeliversInOrderOfTime(t *testing.T) {
 	})
 }
 
-func TestRateLimitsDelaysAndSignaturesIgnoreAdvance(t *testing.T) {
+func TestAdvanceDoesNotAffectRateLimitsDelaysAndSignatures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")
 		s := start(t, Config{

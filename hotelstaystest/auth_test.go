@@ -97,7 +97,7 @@ func TestMarketAndUserAreRequiredAndChecked(t *testing.T) {
 	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 }
 
-func TestOAuthTopLevelAnswersWithOAuthErrors(t *testing.T) {
+func TestVariantOAuthTopLevelReturnsOAuthErrors(t *testing.T) {
 	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
 	u := &user{t: t, s: s, http: s.Client()}
 	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}

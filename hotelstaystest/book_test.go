@@ -235,7 +235,7 @@ func TestCancelChargesTheFeeOfTheOffer(t *testing.T) {
 	})
 }
 
-func TestAnotherStatusUndoesACancellation(t *testing.T) {
+func TestSetOrderStatusUndoesACancellation(t *testing.T) {
 	s, u := open(t, Config{})
 	in, order := u.book("ref", 0)
 	s.SetOrderStatus("ref", 3)

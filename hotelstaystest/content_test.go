@@ -132,7 +132,7 @@ func TestEqualSeedsMakeEqualWorlds(t *testing.T) {
 	failIf(t, first == other, "two seeds give one world")
 }
 
-func TestHotelIDsAreLimitedAndUnknownCitiesPanic(t *testing.T) {
+func TestHotelIDsReturnsAtMostNAndUnknownCitiesPanic(t *testing.T) {
 	s := start(t)
 	all := s.HotelIDs(s.HotelCount())
 	for n, want := range map[int]int{-1: 0, 0: 0, 3: 3, math.MaxInt: len(all)} {

@@ -161,7 +161,7 @@ func TestCloseEndsEventStreams(t *testing.T) {
 	})
 }
 
-func TestSlowReaderIsDisconnected(t *testing.T) {
+func TestEventStreamDisconnectsASlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewServer(&Config{InMemory: true, Control: ControlConfig{Enabled: true}})
 		defer s.Close()

@@ -131,7 +131,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 	})
 }
 
-func TestRateLimitIsCheckedFirst(t *testing.T) {
+func TestRateLimitIsCheckedBeforeTheBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
 		u := &user{t: t, s: s, http: s.Client()}

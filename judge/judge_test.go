@@ -115,7 +115,7 @@ func TestEitherAllOrNoCallsOfASessionAreJudged(t *testing.T) {
 }
 
 // The judge remembers a ticket for MemoryAge, unless MaxRemembered newer values replace it.
-func TestMemoryForgetsOldAndSurplusValues(t *testing.T) {
+func TestJudgeForgetsOldAndSurplusValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := judge.New(&judge.Options{MemoryAge: time.Hour, MaxRemembered: 8})
 		ticket := func(n int) {
@@ -229,7 +229,7 @@ func (r *recorder) Errorf(format string, a ...any) {
 	r.failed = append(r.failed, fmt.Sprintf(format, a...))
 }
 
-func TestTestFailsOnlyForViolations(t *testing.T) {
+func TestJudgeTestFailsOnlyForViolations(t *testing.T) {
 	failing := &recorder{}
 	j := judge.Test(failing)
 	call(t, j, "/api/trade/cancel", "", `{"code":100000400,"msg":"no"}`, whole)

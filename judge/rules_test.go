@@ -192,7 +192,7 @@ func found(t *testing.T, tape []spoken, at, old, new string) string {
 	return strings.Join(list, ", ")
 }
 
-func TestEachChangeBreaksExactlyItsRules(t *testing.T) {
+func TestEachChangeOfATapeBreaksExactlyTheListedRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tape := life(t)
 		require.Empty(t, found(t, tape, "", "", ""))

@@ -56,7 +56,7 @@ func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
 	}
 }
 
-func TestRulesAreSelected(t *testing.T) {
+func TestRulesAreSelectedByNameAndSection(t *testing.T) {
 	for name, is := range map[string]func(Rule) bool{
 		"ticket/ttl-above": func(r Rule) bool { return r.Name == "ticket/ttl-above" },
 		"TICKET":           func(r Rule) bool { return strings.HasPrefix(r.Name, "ticket/") },
@@ -225,7 +225,7 @@ func TestServiceThatCannotBeProbedIsOneError(t *testing.T) {
 }
 
 // A note says in one line what is wrong with a service that can be probed nevertheless.
-func TestNotesAreAboutTheWholeRun(t *testing.T) {
+func TestReportNotesProblemsOfTheWholeRun(t *testing.T) {
 	slow := func(*reply) { time.Sleep(20 * time.Second) }
 	late := func(a *reply) { a.header.Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat)) }
 	for want, test := range map[string]struct {
@@ -245,7 +245,7 @@ func TestNotesAreAboutTheWholeRun(t *testing.T) {
 }
 
 // The rules use only a share of each rate limit, and wait for Retry-After.
-func TestRunIsPolite(t *testing.T) {
+func TestRunUsesAShareOfTheRateLimitAndWaitsForRetryAfter(t *testing.T) {
 	for share, most := range map[float64]int{0: hotelstays.OpQueryOrders.RateLimit() / 10, 0.18: hotelstays.OpQueryOrders.RateLimit() / 6} {
 		var times []time.Time
 		watch := fault{op: opQueryOrders, told: func(a *reply) {
@@ -322,7 +322,7 @@ func TestSuiteFailsForABrokenRule(t *testing.T) {
 	})
 }
 
-func TestFactsAreGo(t *testing.T) {
+func TestFactsGoReturnsTheFactsAsGoCode(t *testing.T) {
 	report := &Report{}
 	assert.Equal(t, "hotelstays.ServiceFacts{}", report.FactsGo())
 	report.Facts = hotelstays.ServiceFacts{NullOrders: true, RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {7, 8}},

@@ -15,7 +15,7 @@ import (
 )
 
 // Where the document leaves a choice, the probe finds what the service does.
-func TestOpenPointsAreFound(t *testing.T) {
+func TestProbeFindsTheServicesChoiceAtOpenPoints(t *testing.T) {
 	variants := func(v hotelstaystest.Variants) hotelstaystest.Config { return hotelstaystest.Config{Variants: v} }
 	for name, test := range map[string]struct {
 		sandbox hotelstaystest.Config
@@ -131,7 +131,7 @@ func stayLimits(rooms, refused string) string {
 }
 
 // Each open point in the docs names the rules that answer it, or says why no rule can.
-func TestOpenPointsNameTheirRules(t *testing.T) {
+func TestPageOfOpenPointsNamesTheRulesOfEachPoint(t *testing.T) {
 	page, err := os.ReadFile("../docs/open-points.md")
 	require.NoError(t, err)
 	named := map[string]bool{}

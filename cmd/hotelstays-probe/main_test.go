@@ -282,7 +282,7 @@ func TestDiffShowsWhatChanged(t *testing.T) {
 	assert.Contains(t, out, "\nNothing changed.\n")
 }
 
-func TestExitStatusSaysWhatHappened(t *testing.T) {
+func TestExitStatusDependsOnTheResult(t *testing.T) {
 	facts := filepath.Join(t.TempDir(), "facts.json")
 	require.NoError(t, os.WriteFile(facts, []byte(`{"nullOrders":true}`), 0o600))
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -350,7 +350,7 @@ func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
 	assert.Positive(t, read.Count(probe.Held))
 }
 
-func TestBookingsAreCancelledAtTheEnd(t *testing.T) {
+func TestProbeCancelsItsBookingsBeforeItEnds(t *testing.T) {
 	port, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := port.Addr().String()

@@ -59,7 +59,7 @@ func TestLogHasOneLinePerRequestAndNoSecret(t *testing.T) {
 	assert.NotContains(t, log.String(), srv.AppSecret)
 }
 
-func TestLogWaitsForAnAnswer(t *testing.T) {
+func TestRequestIsLoggedOnceWhenItsAnswerHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 		defer srv.Close()

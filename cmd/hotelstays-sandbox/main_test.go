@@ -193,7 +193,7 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 	assert.Equal(t, defaultAddr, set.config.Addr)
 }
 
-func TestNoControlServesOnlyTheAPI(t *testing.T) {
+func TestFlagNoControlServesOnlyTheAPI(t *testing.T) {
 	greeting := start(t, "-no-control")
 	assert.Equal(t, http.StatusNotFound, get(t, http.DefaultClient, runGreeting(t, greeting)["BASE_URL"]+"/_sandbox/"))
 	assert.NotContains(t, greeting, "Page")
@@ -224,7 +224,7 @@ func TestControlTokenIsRequired(t *testing.T) {
 	}
 }
 
-func TestControlAnswersOnlyItsHosts(t *testing.T) {
+func TestServerWithControlRefusesUnknownHosts(t *testing.T) {
 	base := runGreeting(t, start(t, "-control-host", "sandbox"))["BASE_URL"]
 	for host, want := range map[string][]int{"sandbox:8080": {200, 405}, "localhost": {200, 405}, "evil.example": {403, 403}} {
 		assert.Equal(t, want, []int{

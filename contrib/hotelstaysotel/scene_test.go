@@ -204,7 +204,7 @@ func TestCallsAndHelpersHaveTheExpectedSpansAndMetrics(t *testing.T) {
 	})
 }
 
-func TestClientSpansChangesTheKindOfCallsAndNotOfHelpers(t *testing.T) {
+func TestOptionClientSpansChangesTheSpanKindOfCallsAndNotOfHelpers(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		observer, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers, ClientSpans: true})
 		require.NoError(t, err)

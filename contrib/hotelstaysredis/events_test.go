@@ -34,7 +34,7 @@ func claim(t *testing.T, s *EventStore, keys ...string) hotelstays.ClaimState {
 	return state
 }
 
-func TestEventStore(t *testing.T) {
+func TestEventStorePassesTheSuite(t *testing.T) {
 	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
 	}, &storetest.Options{InBubble: true})

@@ -51,7 +51,7 @@ func TestFleetKeepsTheLimitThroughAnOutage(t *testing.T) {
 }
 
 // An idle process finds Redis again while other processes still use their parts of the limit.
-func TestLimitHoldsWhileOnlyOneProcessHasFoundRedisAgain(t *testing.T) {
+func TestRateLimitHoldsWhileOnlyOneProcessHasReconnectedToRedis(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, b *process) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()

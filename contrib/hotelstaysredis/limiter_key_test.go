@@ -266,7 +266,7 @@ func TestCallFailsWhileRedisIsUnavailable(t *testing.T) {
 	})
 }
 
-func TestClosedClientIsNotAskedAgain(t *testing.T) {
+func TestClosedRedisClientIsNotUsedAgain(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		held := a.hold(t, key, 2)
 		a.link.Close()
@@ -284,7 +284,7 @@ func TestClosedClientIsNotAskedAgain(t *testing.T) {
 }
 
 // A Redis that does not answer counts as unavailable.
-func TestSilentRedisCountsAsUnavailable(t *testing.T) {
+func TestRedisThatDoesNotAnswerCountsAsUnavailable(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Timeout: 300 * ms}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(time.Hour))
 		start := time.Now()

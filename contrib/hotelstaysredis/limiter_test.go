@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
-func TestRateLimiter(t *testing.T) {
+func TestRateLimiterPassesTheSuite(t *testing.T) {
 	start := func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.RateLimiter {
 			t.Cleanup(func() { time.Sleep(time.Minute) }) // until everything is reported

@@ -12,7 +12,7 @@ import (
 )
 
 // The answer proves when the request arrived. One window and Margin later the slot is free again.
-func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
+func TestSlotIsFreeOneWindowAfterItsRequestArrived(t *testing.T) {
 	for name, c := range map[string]struct {
 		margin   time.Duration
 		dial     time.Duration // from the grant until the request leaves
@@ -55,7 +55,7 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 }
 
 // If the limiter knows no travel times, it assumes that such a request arrives within one window.
-func TestSlotWithoutAnAnswerIsHeldForAWindow(t *testing.T) {
+func TestSlotOfAnUnansweredRequestIsHeldForTwoWindows(t *testing.T) {
 	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // time at which callers give up, to their number
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 			a.take(t, key, 1) // one answer per minute is not enough to know travel times
@@ -112,7 +112,7 @@ func TestSlotsOfADeadProcessComeBackAfterItsLease(t *testing.T) {
 }
 
 // A 429 has its effect in all processes.
-func TestEffectOfA429HalvesEveryMinute(t *testing.T) {
+func TestAssumedTravelTimeAfterA429HalvesEveryMinute(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		for _, p := range []*process{a, b} {
 			p.link.latency.Store(int64(100 * ms))
@@ -149,7 +149,7 @@ func TestEffectOfA429HalvesEveryMinute(t *testing.T) {
 }
 
 // The report contains the age of a 429, and slots that were not used.
-func TestEventsOfAnOutageAreReportedWhenRedisIsBack(t *testing.T) {
+func TestProcessReportsA429AndUnusedSlotsWhenRedisIsBack(t *testing.T) {
 	for _, away := range []time.Duration{2 * retryPause, time.Minute} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 			held := a.hold(t, key, limit)

@@ -17,12 +17,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestServerEventStore(t *testing.T) {
+func TestServerEventStorePassesTheSuite(t *testing.T) {
 	t.Parallel()
 	storetest.TestEventStore(t, serverFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) }), nil)
 }
 
-func TestServerTokenStore(t *testing.T) {
+func TestServerTokenStorePassesTheSuite(t *testing.T) {
 	t.Parallel()
 	open := func(client *redis.Client) hotelstays.TokenLeaser { return newTokens(t, client, TokenStoreOptions{}) }
 	storetest.TestTokenLeaser(t, serverFleet(t, open), nil)

@@ -18,7 +18,7 @@ import (
 const freshRest = retryPause + defaultTimeout + full
 
 // Several operations use a fresh Redis one after another. Only the first operation waits.
-func TestFreshRedisGrantsNothingForOneRest(t *testing.T) {
+func TestOperationsWaitOnlyOnceForAnEmptyRedis(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 		m.FlushAll()
 		start := time.Now()
@@ -30,7 +30,7 @@ func TestFreshRedisGrantsNothingForOneRest(t *testing.T) {
 	})
 }
 
-func TestLimitHoldsAfterEviction(t *testing.T) {
+func TestRateLimitHoldsAfterRedisEvictedAKey(t *testing.T) {
 	for _, evicted := range []string{"memory", "slots", "line", "alive", "turn", "with a time to live"} {
 		t.Run(evicted, func(t *testing.T) {
 			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
@@ -54,7 +54,7 @@ func TestLimitHoldsAfterEviction(t *testing.T) {
 }
 
 // A turn has timed out, and reaches Redis late: before or after the next turn of its process.
-func TestLateTurnBreaksNoLimit(t *testing.T) {
+func TestTurnThatReachesRedisLateBreaksNoRateLimit(t *testing.T) {
 	for name, late := range map[string]time.Duration{"before the next turn": 1200 * ms, "after the next turn": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
@@ -83,7 +83,7 @@ func TestLateTurnBreaksNoLimit(t *testing.T) {
 
 // The reply with the grants was lost, and no caller waits any longer. The outage may last longer than the lease, so that
 // the limiter makes no more attempts.
-func TestLostGrantsGoToOtherProcesses(t *testing.T) {
+func TestGrantsOfALostReplyGoToOtherProcesses(t *testing.T) {
 	for _, away := range []time.Duration{0, defaultLease + full} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 			if away > 0 {
@@ -107,7 +107,7 @@ func TestLostGrantsGoToOtherProcesses(t *testing.T) {
 }
 
 // The reply with the grants was lost. The next turn gets the same grants again.
-func TestLostGrantsThatAreFoundLateGetAFullLease(t *testing.T) {
+func TestRepeatedGrantsOfALostReplyGetAFullLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		l := a.ofKey(key)
 		l.mu.Lock()
@@ -127,7 +127,7 @@ func TestLostGrantsThatAreFoundLateGetAFullLease(t *testing.T) {
 
 // Redis has lost its memory, or its clock was set back, so it does not know what was sent. How far the clock was ahead does
 // not matter.
-func TestRedisThatLostItsMemoryGrantsNothingForAWhile(t *testing.T) {
+func TestRedisGrantsNoSlotForAWhileAfterItLostItsData(t *testing.T) {
 	for name, lose := range map[string]func(m *mini){
 		"flushed":  func(m *mini) { m.FlushAll() },
 		"set back": func(m *mini) { m.ahead.Store(-int64(time.Hour)) },
@@ -151,7 +151,7 @@ func TestRedisThatLostItsMemoryGrantsNothingForAWhile(t *testing.T) {
 }
 
 // Redis waits until its clock has reached the last stored time again.
-func TestClockSetBackByLessThanAWindowCausesNoRest(t *testing.T) {
+func TestRedisClockSetBackByHalfAWindowDelaysSlotsByAtMostHalfAWindow(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 		a.take(t, key, 1)
 		m.ahead.Store(-int64(window / 2))
@@ -160,7 +160,7 @@ func TestClockSetBackByLessThanAWindowCausesNoRest(t *testing.T) {
 }
 
 // A process has lost its connection to Redis. It sends requests with the slots that it holds, and reports them later.
-func TestLimitHoldsForAProcessThatIsCutOff(t *testing.T) {
+func TestProcessThatLostItsConnectionKeepsTheRateLimit(t *testing.T) {
 	type cut struct {
 		name        string
 		lease       time.Duration

@@ -173,7 +173,7 @@ func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	}
 }
 
-func TestUnreadableArgumentsAreReported(t *testing.T) {
+func TestJobWithUnreadableArgumentsIsReported(t *testing.T) {
 	row := rowOf(durable.KindBooking, &rivertype.JobRow{EncodedArgs: []byte(`{"reference":1}`)})
 	assert.ErrorContains(t, row.Unreadable, "reference")
 }
@@ -204,7 +204,7 @@ func TestTimeoutOfASendingJobIsLongerThanBook(t *testing.T) {
 
 // River discards a job after its last attempt, whether the job failed or its process died. So failures use up only some
 // attempts, and the other attempts remain for dead processes.
-func TestFailuresLeaveAttemptsForDeadProcesses(t *testing.T) {
+func TestFailuresUseUpOnlySomeAttemptsOfAJob(t *testing.T) {
 	b := unconnected(t)
 	for attempt, counted := range map[int]bool{1: true, countedFailures - 1: true, countedFailures: false, 30000: false} {
 		// A job of another account fails without a database.

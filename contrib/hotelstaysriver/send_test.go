@@ -90,7 +90,7 @@ func TestRiverCallsHooksMiddlewareAndPlugins(t *testing.T) {
 }
 
 // synchronous_commit is off, so a crash of the server may lose the last commits.
-func TestCrashLosesNoMark(t *testing.T) {
+func TestDatabaseCrashDoesNotLoseTheMarkOfBookOrCancel(t *testing.T) {
 	for in, mark := range map[string]func(w, other *world){
 		"Book": func(_, other *world) { other.marked("ref-1") },
 		"Cancel": func(w, other *world) {
@@ -139,7 +139,7 @@ func TestBookingOfADeadProcessIsPolledAfterBookTimeout(t *testing.T) {
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
 }
 
-func TestBookTimeoutBoundsTheWaitForALock(t *testing.T) {
+func TestSendWaitsForALockAtMostBookTimeout(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Second })
 	w.Begin("ref-1")
 	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
@@ -187,7 +187,7 @@ func TestNextRoundStoresTheEndOfAFrozenBook(t *testing.T) {
 }
 
 // While the order of a frozen Book may still appear, a refusal ends nothing.
-func TestRefusalAfterAFrozenBookEndsNothing(t *testing.T) {
+func TestRefusalEndsNoBookingWhileTheOrderOfAFrozenBookMayAppear(t *testing.T) {
 	w := newWorld(t, nil)
 	thaw := w.frozen("ref-1")
 	w.ends("ref-1", durable.EndingAbsent)
@@ -206,7 +206,7 @@ func TestRefusalAfterAFrozenBookEndsNothing(t *testing.T) {
 }
 
 // The job keeps how the order differs from the expected offer.
-func TestJobKeepsTheChangesOfItsOrder(t *testing.T) {
+func TestJobStoresHowTheOrderDiffersFromTheOffer(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Accounts[0].Offer.TotalRate.NetRate.Amount = "0.01"
 	w.Begin("answered")
@@ -221,7 +221,7 @@ func TestJobKeepsTheChangesOfItsOrder(t *testing.T) {
 }
 
 // Two runs find the same order at the same time. One run delivers it, and the other run waits for the first.
-func TestTwoRunsDeliverAnOrderOnce(t *testing.T) {
+func TestTwoRunsThatFindTheSameOrderDeliverItOnce(t *testing.T) {
 	var once sync.Once
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {

@@ -93,7 +93,7 @@ func TestPollWithoutAnOrderIsNoFailureOfTheJob(t *testing.T) {
 }
 
 // A run that was frozen while another run fetched its job stores, delivers and logs nothing.
-func TestStaleRunDoesNothing(t *testing.T) {
+func TestRunThatLostItsJobStoresAndDeliversNothing(t *testing.T) {
 	var log strings.Builder
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOrder, cfg.Logger = caller(cfg.Pool).StoreOrder, slog.New(slog.NewTextHandler(&log, nil))
@@ -283,7 +283,7 @@ func TestAbandonErasesTheRequest(t *testing.T) {
 	assert.Empty(t, w.job("ref-1").Args.Request)
 }
 
-func TestAbandonWinsAgainstAPollingWorker(t *testing.T) {
+func TestWorkerThatPollsDuringAbandonStoresNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
@@ -324,7 +324,7 @@ func TestWakeDuringAPollIsNotLost(t *testing.T) {
 	w.HasState("ref-1", durable.EndingFound, 0)
 }
 
-func TestWakeEndsIfAWorkerKeepsTheJob(t *testing.T) {
+func TestWakeEndsWithItsCtxWhileAWorkerHasTheJob(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	w.exec(`UPDATE river_job SET state = 'running', attempted_at = now()`)
@@ -440,7 +440,7 @@ func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 }
 
 // A booking ends and begins again while Send waits for the lock of its job.
-func TestLockFindsTheNextRound(t *testing.T) {
+func TestSendThatWaitsForTheLockBooksTheNextRound(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Begin("ref-1")
 	locked, done := make(chan struct{}), make(chan error)
@@ -467,7 +467,7 @@ func TestLockFindsTheNextRound(t *testing.T) {
 }
 
 // takeTurns puts the first jobs of each account before the other jobs, and changes few jobs.
-func TestFirstJobsOfAllAccountsGoFirst(t *testing.T) {
+func TestFirstJobsOfEachAccountRunBeforeOtherJobs(t *testing.T) {
 	jobs := 10_000
 	if testing.Short() {
 		jobs = 1000

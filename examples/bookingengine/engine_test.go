@@ -47,7 +47,7 @@ func TestOrderIsFoundAfterALostAnswer(t *testing.T) {
 }
 
 // The first engine ends during Book. The second engine uses the same database.
-func TestNextStartFindsTheOrder(t *testing.T) {
+func TestOrderIsFoundAfterARestartDuringBook(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		inBubble(t, func(s *testSite) {
 			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})

@@ -86,7 +86,7 @@ func TestJournalKeysComeOnlyFromTheEnvironment(t *testing.T) {
 	assert.Equal(t, strings.Repeat("\xab", 32), svc.journalKeys[1].Reveal())
 }
 
-func TestRealServiceNeedsPermissionToBook(t *testing.T) {
+func TestSiteBooksAtARealServiceOnlyIfTheEnvironmentAllowsIt(t *testing.T) {
 	for allow, want := range map[string]int{"": http.StatusForbidden, "1": http.StatusSeeOther} {
 		srv := hotelstaystest.NewServer(nil)
 		withService(t, srv.URL, srv.AppKey, srv.AppSecret)

@@ -60,7 +60,7 @@ func TestSearchFormNamesWrongFields(t *testing.T) {
 	})
 }
 
-func TestSearchWithoutHotelsSaysSo(t *testing.T) {
+func TestPageSaysThatASearchFoundNoHotels(t *testing.T) {
 	for reason, told := range map[types.EmptyReasonCode]string{
 		types.EmptyReasonNoSupplierAnswered:  "Please search again in a moment.",
 		types.EmptyReasonNoSupplierPermitted: "Please try other dates, or another city.",
@@ -372,7 +372,7 @@ func TestSecretsAndPassportNumbersAreNotShown(t *testing.T) {
 }
 
 // The stream of an order sends the current state first. Then it sends each change once, without delay.
-func TestStreamSendsEachChangeOnce(t *testing.T) {
+func TestStreamSendsEachChangeOfAnOrderOnce(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address, reference := s.toOrder()
 		time.Sleep(time.Second)

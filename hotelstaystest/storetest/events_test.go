@@ -14,11 +14,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
-func TestEventStore(t *testing.T) {
+func TestEventStorePassesTheSuite(t *testing.T) {
 	storetest.TestEventStore(t, eventFleet(""), &storetest.Options{InBubble: true})
 }
 
-func TestEventStoreWithAdvance(t *testing.T) {
+func TestEventStorePassesTheSuiteWithAdvance(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 		table := &eventTable{rows: map[string]eventRow{}}
 		return storetest.Fleet[hotelstays.EventStore]{Open: table.open, Advance: table.advance}

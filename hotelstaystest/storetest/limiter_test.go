@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-func TestRateLimiter(t *testing.T) {
+func TestRateLimiterPassesTheSuite(t *testing.T) {
 	storetest.TestRateLimiter(t, limiterFleet(""), &storetest.Options{InBubble: true})
 	storetest.TestFairRateLimiter(t, limiterFleet(""), &storetest.Options{InBubble: true})
 }

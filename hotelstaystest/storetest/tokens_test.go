@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
-func TestTokenLeaser(t *testing.T) {
+func TestTokenLeaserPassesTheSuite(t *testing.T) {
 	storetest.TestTokenLeaser(t, tokenFleet(""), &storetest.Options{InBubble: true})
 }
 

@@ -105,7 +105,7 @@ func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, cho
 
 // The calls start together on a client without a connection. The first request of each connection arrives up to half a
 // second late, and later requests arrive immediately. No request gets a 429.
-func TestColdBurstsKeepTheRateLimit(t *testing.T) {
+func TestBurstsOnNewConnectionsKeepTheRateLimit(t *testing.T) {
 	for i := range howMany(t, "bursts", 20, 1, 1) {
 		synctest.Test(t, func(t *testing.T) {
 			srv, client := testkit.NewSandbox(t)

@@ -116,7 +116,7 @@ func spoolSize(path string) int {
 
 // At each stage of a download, path has its old content, and there is one temporary file. If a process is killed, these
 // files stay. They do not stop another writer.
-func TestVoucherFileIsWholeAtEachStage(t *testing.T) {
+func TestVoucherFileIsCompleteAtEachStageOfADownload(t *testing.T) {
 	const size = 100_000
 	old, document := versionOf(1, size), versionOf(2, size)
 	for _, sent := range []int{0, 1, size / 2, size - 1, size} {

@@ -89,7 +89,7 @@ func textsIn(v reflect.Value, at map[*byte]string) (count int) {
 
 // Only texts of searches are interned. They are shared at least within an answer, because the table of interned texts
 // may be freed between two answers.
-func TestOnlyAnswersToSearchesShareTexts(t *testing.T) {
+func TestOnlyTextsOfSearchesAreInterned(t *testing.T) {
 	for _, op := range operations() {
 		first, second := map[*byte]string{}, map[*byte]string{}
 		_, resp := exchange(t, op.minimal, op.data, nil)

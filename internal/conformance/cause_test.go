@@ -112,7 +112,7 @@ var ends = map[string]func(context.Context, error) (context.Context, context.Can
 
 // The error of a call whose ctx ended wraps ctx.Err(), and nothing of the cause but its text.
 // Whether the request may have left does not depend on the cause.
-func TestCauseOfACtxIsNeverAnAnswer(t *testing.T) {
+func TestErrorOfACallDoesNotWrapTheCauseOfItsCtx(t *testing.T) {
 	calls := testkit.Helpers(t.TempDir())
 	delete(calls, "ValidateBook") // makes no call
 	mayHaveActed := map[string]bool{"BookAndRecover": true, "CancelAndRead": true}

@@ -86,7 +86,7 @@ func TestFilesOfTheRootUseOnlyFilesInLowerRows(t *testing.T) {
 }
 
 // The other modules in go.mod are only for tests.
-func TestUsersLinkOnlyTheseModules(t *testing.T) {
+func TestUsersOfThisModuleLinkOnlyUUIDAndDecimal(t *testing.T) {
 	modules, err := linked("-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}")
 	require.NoError(t, err)
 	slices.Sort(modules)

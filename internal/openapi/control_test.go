@@ -155,7 +155,7 @@ func (b *sandbox) allCalled(tag string) {
 	}
 }
 
-func TestOperationsMatchTheFile(t *testing.T) {
+func TestOperationsMatchTheOpenAPIFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t)
 		ctx, client := t.Context(), b.client()
@@ -187,7 +187,7 @@ func TestOperationsMatchTheFile(t *testing.T) {
 	})
 }
 
-func TestControlRoutesMatchTheFile(t *testing.T) {
+func TestControlRoutesMatchTheOpenAPIFile(t *testing.T) {
 	b := start(t)
 	client := b.client()
 	id := b.book(client, "ref").RatePkgID

@@ -166,7 +166,7 @@ func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
 	}
 }
 
-func TestNextSlotIsTheFirstThatIsFree(t *testing.T) {
+func TestCallerGetsTheSlotThatIsFreeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(2, time.Second, 10*ms)
 		start := time.Now()

@@ -103,7 +103,7 @@ func TestNewCallerDoesNotOvertakeWaitingCallers(t *testing.T) {
 }
 
 // The test runs on the real clock, because times in a bubble have no monotonic reading.
-func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
+func TestPauseIsMeasuredByTheMonotonicClock(t *testing.T) {
 	w := NewWindow(1, time.Second, 0)
 	date := time.Now().Add(time.Hour).Round(0)
 	w.Pause(date)

@@ -181,7 +181,7 @@ func TestLate401KeepsTheNewerToken(t *testing.T) {
 
 // If new tokens do not end the 401s, the cause is not the token. So the token stays in use, and is renewed more and more
 // rarely. The error says when the next renewal is. After a minute without a refusal the series begins again.
-func TestRepeatedlyRefusedTokensAreRenewedMoreAndMoreRarely(t *testing.T) {
+func TestRepeatedlyRefusedTokensAreRenewedAfterGrowingPauses(t *testing.T) {
 	const refused = "a new token was refused, too; check that the account is active, and may call this operation; "
 	withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
 		s.mustCall(t, 1, c)
@@ -264,7 +264,7 @@ func TestFailedRenewalIsRetriedAfterGrowingPauses(t *testing.T) {
 }
 
 // All callers together try a refused credential only as often as they renew refused tokens.
-func TestRefusedCredentialIsTriedMoreAndMoreRarely(t *testing.T) {
+func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	withCache(t, &service{err: errRefused, delay: 100 * time.Millisecond}, func(t *testing.T, s *service, c *token.Cache) {
 		var tried []string
 		start := time.Now()

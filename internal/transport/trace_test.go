@@ -21,7 +21,7 @@ import (
 
 // If WroteHeaders is not among the trace events, they prove that a request never left. A connection does not prove that the
 // request left, because the request may wait on it for a stream.
-func TestTraceEventsThatCountAsSent(t *testing.T) {
+func TestTraceEventsDecideWhetherARequestWasSent(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for _, c := range []struct {
 		name         string
@@ -104,7 +104,7 @@ func TestEachPermitIsReturnedOnce(t *testing.T) {
 }
 
 // A permit receives only what the answer proves about its request, and nothing if there was no answer.
-func TestPermitLearnsWhatTheAnswerProves(t *testing.T) {
+func TestPermitReceivesOnlyWhatTheAnswerProves(t *testing.T) {
 	const took = 300 * time.Millisecond
 	answer := func(status int, cost string) roundTripper {
 		return func(*http.Request) (*http.Response, error) {
@@ -147,7 +147,7 @@ func TestPermitLearnsWhatTheAnswerProves(t *testing.T) {
 }
 
 // The answer began when its first byte arrived, even if the transport returns the answer later.
-func TestFirstByteIsWhenTheAnswerBegan(t *testing.T) {
+func TestPermitReceivesTheTimeOfTheFirstByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, limit := time.Now(), &recording{}
 		do(t, roundTripper(func(r *http.Request) (*http.Response, error) {

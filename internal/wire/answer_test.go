@@ -13,7 +13,7 @@ import (
 )
 
 // Reading ends with its ctx inside the longest number and the longest white space.
-func TestLongValuesEndWithTheirCtx(t *testing.T) {
+func TestReadingOfLongValuesEndsWithItsCtx(t *testing.T) {
 	const length = 3 * pollInterval
 	digits, space := strings.Repeat("1", length), strings.Repeat(" \n", length/2)
 	for name, data := range map[string]string{
@@ -43,7 +43,7 @@ func TestLongValuesEndWithTheirCtx(t *testing.T) {
 }
 
 // A plain string is read without a poll of ctx. ctx is polled after the string.
-func TestLongStringsEndWithTheirCtx(t *testing.T) {
+func TestReadingOfLongStringsEndsWithItsCtx(t *testing.T) {
 	long := `"` + strings.Repeat("a", 1<<20) + `"`
 	for _, data := range []string{`{"list":[{"id":` + long + `}]}`, `{"new":` + long + `}`} {
 		ctx := &endingCtx{Context: t.Context()}
@@ -53,7 +53,7 @@ func TestLongStringsEndWithTheirCtx(t *testing.T) {
 	}
 }
 
-func TestLongInvalidUTF8EndsWithItsCtx(t *testing.T) {
+func TestReadingOfLongInvalidUTF8EndsWithItsCtx(t *testing.T) {
 	body := []byte(`{"code":0,"data":{"cost":{"currency":"` + strings.Repeat("\xff", 1<<18) + `"}}}`)
 	for ends := 0; ; ends++ {
 		ctx, got := &endingCtx{Context: t.Context(), ends: ends}, payload{}
@@ -68,7 +68,7 @@ func TestLongInvalidUTF8EndsWithItsCtx(t *testing.T) {
 	}
 }
 
-func TestLongEscapesEndWithTheirCtx(t *testing.T) {
+func TestReadingOfLongEscapesEndsWithItsCtx(t *testing.T) {
 	text := `"` + strings.Repeat(`\ud800`, 100_000) + `"`
 	for _, body := range []string{`{"code":0,"data":{"cost":{"currency":` + text + `}}}`, `{"code":0,"data":{` + text + `:1}}`} {
 		ctx := endless(t)
@@ -131,7 +131,7 @@ func TestOutlineShowsNamesAndTypesButNoValue(t *testing.T) {
 	}
 }
 
-func TestNumbersAboveALengthAreMismatches(t *testing.T) {
+func TestNumbersLongerThanTheirLimitAreMismatches(t *testing.T) {
 	digits := func(n int) string { return strings.Repeat("1", n) }
 	for name, c := range map[string]struct{ body, mismatch string }{
 		"an integer":                 {`{"count":` + digits(1<<20) + `}`, "data.count: want integer, got number"},

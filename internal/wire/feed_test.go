@@ -144,7 +144,7 @@ func TestFailedFeedKeepsWhatHasArrived(t *testing.T) {
 }
 
 // One byte above the limit is read, to find out whether the text is longer.
-func TestFeedReadsToItsLimit(t *testing.T) {
+func TestFeedReadsAtMostOneByteBeyondItsLimit(t *testing.T) {
 	for length, want := range map[int]int64{9: 9, 10: 10, 11: 11, 12: 11} {
 		feed := new(Feed)
 		feed.Reset(strings.NewReader(strings.Repeat("x", length)), 0, 10)

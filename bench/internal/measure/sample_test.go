@@ -13,7 +13,7 @@ import (
 
 const megabyte = 1 << 20
 
-func TestTakeCountsWhatACallAllocates(t *testing.T) {
+func TestTakeMeasuresTheAllocationsOfACall(t *testing.T) {
 	call := func(context.Context) (any, error) {
 		kept := make([]byte, megabyte)
 		_ = append([]byte(nil), kept...) // garbage

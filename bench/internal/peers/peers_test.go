@@ -74,7 +74,7 @@ func TestEveryPeerSendsTheSameRequest(t *testing.T) {
 	}
 }
 
-func TestContentFindsDifferences(t *testing.T) {
+func TestContentCheckFindsEachDifference(t *testing.T) {
 	content, err := peers.ContentOfAnswer([]byte(`{"code":0,"data":{"list":[{"id":"a","amount":120.50,"free":false}]}}`))
 	require.NoError(t, err)
 	for value, problem := range map[string]string{

@@ -110,7 +110,7 @@ func TestLostAnswerIsShownStepByStep(t *testing.T) {
 
 // When a newer booking begins, the page folds the older bookings to which nothing more will happen. A booking that the reader
 // has opened stays open.
-func TestSettledBookingIsFolded(t *testing.T) {
+func TestPageFoldsASettledBooking(t *testing.T) {
 	srv := startSandbox(t)
 	e := newEngine(t, srv)
 	p := openPage(t, srv, browsertest.Screens[2], "")

@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestEventStore(t *testing.T) {
+func TestEventStorePassesTheSuite(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
 			open := func(db *database) hotelstays.EventStore { return newEvents(t, db.DB, db.dialect) }

@@ -164,7 +164,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 }
 
 // A row changes between its read and its write, so it is read again. The second read may fail.
-func TestChangedRowIsReadAgain(t *testing.T) {
+func TestRowThatChangesBeforeItsWriteIsReadAgain(t *testing.T) {
 	p := inProcess(t, nil)
 	pool, link := p.db.process(t)
 	p = p.through(pool, p.db.followBookings)

@@ -46,7 +46,7 @@ func TestFrozenCancelIsNotRepeated(t *testing.T) {
 }
 
 // The worker loses its lease while it reads an order.
-func TestStaleWorkerChangesNothing(t *testing.T) {
+func TestWorkerThatLostItsLeaseStoresNothing(t *testing.T) {
 	type step = func(p *process, reference string)
 	booked := func(p *process, reference string) { p.Booked(reference) }
 	woken := func(p *process, reference string) { require.NoError(p, p.Wake(p.Context(), reference)) }
@@ -107,7 +107,7 @@ func TestStaleWorkerChangesNothing(t *testing.T) {
 }
 
 // A function of the caller panics for one row. The other rows are delivered.
-func TestPanicDelaysNoOtherRow(t *testing.T) {
+func TestPanicInAFunctionOfTheCallerDelaysNoOtherRow(t *testing.T) {
 	const poisoned = "many-000000"
 	p := inProcess(t, nil)
 	p = p.another(func(o *hotelstayssql.JournalOptions) {

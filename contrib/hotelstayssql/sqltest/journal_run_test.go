@@ -108,7 +108,7 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 	})
 }
 
-func TestRowThatIsDueForLongestComesFirst(t *testing.T) {
+func TestRowThatHasBeenDueLongestIsPolledFirst(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		p.fillBooked(3, func(i int, booking *bookingstest.Booking) {
 			booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() // an hour after Book, each poll is for one booking

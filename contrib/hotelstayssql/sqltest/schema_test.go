@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 )
 
-func TestManyProcessesMayMigrateAtOnce(t *testing.T) {
+func TestManyProcessesMayMigrateAtTheSameTime(t *testing.T) {
 	on(t, dialects, func(t *testing.T, db *database) {
 		var wg sync.WaitGroup
 		for range 8 {

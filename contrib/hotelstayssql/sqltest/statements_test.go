@@ -255,7 +255,7 @@ func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 }
 
 // Run looks once per pause for each kind of rows, however many accounts there are.
-func TestIdleRunMakesOneStatementPerKind(t *testing.T) {
+func TestIdleRunExecutesOneStatementPerKindOfRow(t *testing.T) {
 	const pause = 50 * time.Millisecond
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
@@ -287,7 +287,7 @@ func TestIdleRunMakesOneStatementPerKind(t *testing.T) {
 }
 
 // Thousands of bookings of another account have been due for longer.
-func TestFirstLookFindsTheBookingOfAQuietAccount(t *testing.T) {
+func TestFirstLookForDueRowsFindsTheBookingOfAQuietAccount(t *testing.T) {
 	loud := 10_000
 	if testing.Short() {
 		loud = 1000

@@ -20,7 +20,7 @@ import (
 
 var key = types.NewSecret("a key of thirty-two bytes.......")
 
-func TestTokenStore(t *testing.T) {
+func TestTokenStorePassesTheSuite(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
 			return fleetOf(t, db, func(db *database) hotelstays.TokenLeaser { return newTokens(t, db) },

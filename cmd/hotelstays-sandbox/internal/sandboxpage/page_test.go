@@ -87,7 +87,7 @@ func TestJournalListsTheNewestRequestsFirst(t *testing.T) {
 	assert.NotContains(t, body, "key-20&#34;")
 }
 
-func TestFaultsAreDescribed(t *testing.T) {
+func TestPageDescribesEachFault(t *testing.T) {
 	for want, f := range map[string]hotelstaystest.Fault{
 		"cut on Book of trip-1, after it is executed, once": {
 			Operation: "Book", Kind: hotelstaystest.FaultCut, Commit: true, Reference: "trip-1", Times: 1},
