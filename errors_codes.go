@@ -29,7 +29,7 @@ type APIError struct {
 	TraceID   string
 	// RetryAfter is how long the service asks you to wait, at most a day; 0 if it did not ask.
 	RetryAfter time.Duration
-	// RateLimit is nil unless the service sent all of its figures.
+	// RateLimit holds the X-RateLimit headers of the answer. It is nil if one of them is missing or invalid.
 	RateLimit *RateLimit
 	// Header holds the headers of the answer, as in ResponseMeta. The text of the error does not contain them.
 	Header http.Header
@@ -67,8 +67,8 @@ func (e *APIError) Is(target error) bool {
 	return row != nil && !e.unknown && target == error(&row.sentinel)
 }
 
-// row returns the row of kindRows that matches the answer, or nil. A row with first set matches before all others, and the
-// code before the HTTP status.
+// row returns the row of kindRows that matches the answer, or nil. Rows with first set are tried before all other rows.
+// Then a row with the code comes before a row with the HTTP status.
 func (e *APIError) row() *kindRow {
 	status := func(r *kindRow) bool {
 		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)

@@ -235,7 +235,8 @@ var (
 	// ErrVoucherUnsigned: the voucher has no digest, because it is older than signing. WithUnsignedVouchers accepts it,
 	// and checks only its size.
 	ErrVoucherUnsigned = newSentinel(KindVoucher, "the voucher has no digest to verify it by")
-	// ErrVoucherAltered: the digest differs, or the size if the voucher has no digest. Do not use the document.
+	// ErrVoucherAltered: the document does not match the voucher's digest, or its size if the voucher has no digest. Do
+	// not use the document.
 	ErrVoucherAltered = newSentinel(KindVoucher, "the document is not the one that was issued")
 
 	// ErrWebhookSignature: the signature is malformed, matches no secret, or is missing and

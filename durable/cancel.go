@@ -159,8 +159,8 @@ func newCancellation(req CancelOrder, booking *booking, fingerprint string, now 
 	return c, err
 }
 
-// ofAnother reports whether two cancellations name different orders.
-func (c cancellation) ofAnother(was cancellation) bool {
+// namesOtherOrder reports whether both cancellations name an order, and the two orders differ.
+func (c cancellation) namesOtherOrder(was cancellation) bool {
 	return c.PlatformReferenceNo != "" && was.PlatformReferenceNo != "" && c.PlatformReferenceNo != was.PlatformReferenceNo
 }
 

@@ -414,10 +414,10 @@ func TestLaterCancellationIsNotMistakenForAnEarlierOne(t *testing.T) {
 	assert.False(t, second.same(first))
 	another := first
 	another.PlatformReferenceNo = "order-2"
-	assert.True(t, another.ofAnother(first))
-	assert.False(t, first.ofAnother(first))
-	assert.False(t, another.ofAnother(older), "the order of the older cancellation is unknown")
-	assert.False(t, older.ofAnother(another))
+	assert.True(t, another.namesOtherOrder(first))
+	assert.False(t, first.namesOtherOrder(first))
+	assert.False(t, another.namesOtherOrder(older), "the order of the older cancellation is unknown")
+	assert.False(t, older.namesOtherOrder(another))
 }
 
 func TestOnlyAnOpenCancellationIsWoken(t *testing.T) {

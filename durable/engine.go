@@ -71,11 +71,12 @@ type Options[Tx any] struct {
 	// when ctx ends: a function that does not return blocks one worker of this process. The log names
 	// it.
 	OnOutcome func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error
-	// OnCancel stores the ending of a cancellation of CancelTx. It is like OnOutcome, but ctx lasts at most ten
-	// seconds. Only processes that use CancelTx need it. A process without it leaves cancellations to others.
+	// OnCancel stores the result of a cancellation of CancelTx. It is like OnOutcome, but ctx lasts at most ten
+	// seconds. Only processes that use CancelTx need it. A process without OnCancel leaves all cancellations to other
+	// processes.
 	//
-	// Ending and Err say how the cancellation ended. Cost is the expected fee, calculated before Cancel
-	// was sent. ServiceFee is the fee in the service's answer.
+	// Ending and Err say how the cancellation ended. Cost is the expected fee, calculated before Cancel was sent.
+	// ServiceFee is the fee in the service's answer.
 	OnCancel func(ctx context.Context, tx Tx, cancellation *Cancellation) error
 	// OnOrder, if set, makes workers follow the order of each booking that is found, until it is
 	// settled: cancelled, or confirmed and two days past its check-in, or two days past its check-out.
@@ -93,11 +94,11 @@ type Options[Tx any] struct {
 	// least one of 32 random bytes, not hex or base64 text. The first key encrypts, and all keys
 	// decrypt.
 	Keys []types.Secret
-	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
-	// is allowed. Default: hotelstays.OpBook.Timeout(), two minutes.
+	// BookTimeout bounds Book and Send, including their wait for the rate limit. Any positive duration is allowed.
+	// Default: hotelstays.OpBook.Timeout(), two minutes.
 	//
-	// A booking waits for Send for this time and ClockMargin, five seconds. Then a worker sends it. If a
-	// process dies in Send, the first poll comes after the same time.
+	// A booking waits for Send for BookTimeout plus ClockMargin (five seconds). Then a worker sends it. If a process
+	// dies in Send, the first poll comes after the same time.
 	BookTimeout time.Duration
 	// MaxWorkers is the maximum number of steps that this process makes at the same time. With four or more workers,
 	// bookings, cancellations and followed orders get at least one worker each, even if many rows of the other kinds

@@ -85,7 +85,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		was, err := read[cancellation](before)
 		switch {
 		case err != nil:
-		case was.Delivered && c.ofAnother(was):
+		case was.Delivered && c.namesOtherOrder(was):
 		case was.again() != nil:
 			err = was.again()
 		case !was.Delivered:

@@ -394,12 +394,12 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	}
 }
 
-// endLease sets when a leased row is due.
+// endLease ends the lease of a row, so that workers claim it again at the time due.
 func (r *run[Tx]) endLease(ctx context.Context, row *Row, due time.Time) {
 	r.postpone(ctx, []Row{*row}, func(Row) time.Time { return due })
 }
 
-// postpone sets when rows are due, also after ctx has ended.
+// postpone sets when rows are due, even if ctx has ended.
 func (r *run[Tx]) postpone(ctx context.Context, rows []Row, due func(Row) time.Time) {
 	if len(rows) == 0 {
 		return

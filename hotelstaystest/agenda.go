@@ -21,7 +21,8 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.L
 // reach moves the clock forward to t. A clock that is later than t does not change.
 func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
 
-// appointment is a confirmation of order, or an attempt to deliver event. It is due when the clock reaches at.
+// appointment is due when the clock reaches at. Then the sandbox confirms order, or tries to deliver event. One of
+// order and event is nil.
 type appointment struct {
 	at    time.Time
 	order *order

@@ -222,7 +222,8 @@ const hotelBase = 10_000_000
 
 var suppliers = []int{101, 204, 317}
 
-// platformID returns a hotel's platformHotelId, or "" for hotels of [Catalog.UnmatchedEvery].
+// platformID returns a hotel's platformHotelId. It is "" for the hotels that [Catalog.UnmatchedEvery] leaves without an
+// id.
 func (w *world) platformID(hotel int) string {
 	if every := w.size.UnmatchedEvery; every > 0 && hotel%every == every-1 {
 		return ""
@@ -238,7 +239,7 @@ func (w *world) supplierOf(hotel int, salt uint64) int {
 	return suppliers[mix(w.hash(forSupplier, hotel)^salt)%uint64(len(suppliers))]
 }
 
-// findHotel returns the index of the hotel with a platformHotelId or a supplier's id.
+// findHotel returns the index of the hotel that has id as its platformHotelId or as its id at a supplier.
 func (w *world) findHotel(id string) (int, bool) {
 	number, ok := strings.CutPrefix(id, "PH")
 	if !ok {

@@ -52,7 +52,7 @@ const (
 	perPage = 50
 	// maxReason bounds the reason of an action, in characters.
 	maxReason = 500
-	// maxForm bounds the bytes of a form.
+	// maxForm is the maximum size of a form in bytes.
 	maxForm = 16 << 10
 	// timeout bounds how long the page works on a request.
 	timeout = 30 * time.Second

@@ -44,7 +44,8 @@ type row struct {
 	Retries   bool // whether the page offers Retry
 }
 
-// rows returns the open rows of a kind. Rows that need a person come first; older rows come before newer ones.
+// rows returns the open rows of a kind. Rows that need a person come before all other rows. In both groups the oldest
+// row comes first.
 func (h *handler) rows(ctx context.Context, kind durable.Kind) (rows []row, problems []string) {
 	now := time.Now()
 	switch kind {

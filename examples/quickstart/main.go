@@ -110,8 +110,8 @@ func cities(srv *hotelstaystest.Server) (names []string) {
 	return names
 }
 
-// findOffer returns an offer of a hotel after CheckAvail. It returns nil if no offer can be cancelled free
-// of charge for another day.
+// findOffer returns an offer of a hotel after CheckAvail. It returns nil if no offer can be cancelled free of charge
+// for at least 24 more hours.
 func findOffer(
 	ctx context.Context, client *hotelstays.Client, search *hotelstays.HotelListRequest, hotel types.Hotel,
 ) (*types.RoomRatePkg, error) {

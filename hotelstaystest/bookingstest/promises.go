@@ -18,7 +18,7 @@ type promise[Tx any] struct {
 	config   hotelstaystest.Config
 }
 
-// lateOrders hides new orders for longer than a recovery takes.
+// lateOrders hides new orders for two hours, which is longer than a recovery takes.
 var lateOrders = hotelstaystest.Config{LateVisibility: 2 * time.Hour}
 
 // promises returns the rules that each implementation must prove: it commits, locks, finds rows again, and delivers.

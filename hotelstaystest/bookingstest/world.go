@@ -36,7 +36,7 @@ const Patience = 30 * time.Second
 // Key encrypts requests.
 var Key = types.NewSecret("0123456789abcdef0123456789abcdef")
 
-// Fleet starts processes that share a database of one test.
+// Fleet starts the processes of one test. They share one database.
 type Fleet[Tx any] struct {
 	Database[Tx]
 	// Open opens the Bookings of one more process.
@@ -194,7 +194,7 @@ func (w *World[Tx]) SendThrough(transport http.RoundTripper) {
 	w.Bookings = w.Fleet.Open(w.Options)
 }
 
-// Another opens one more process. change, if set, changes its options.
+// Another opens one more process with the options of w. The function change, if not nil, can modify these options.
 func (w *World[Tx]) Another(change func(*durable.Options[Tx])) *World[Tx] {
 	other := *w
 	if change != nil {

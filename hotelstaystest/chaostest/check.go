@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// Outcome is an outcome that the service has stored for a booking.
+// Outcome is the outcome of a round of a booking, as the program under test has stored it.
 type Outcome struct {
 	// Reference is the customerReferenceNo.
 	Reference string
