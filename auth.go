@@ -145,8 +145,8 @@ func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Se
 	return t.Token, 0, nil
 }
 
-// secretSource reports a fault if from and fixed are both set. If only from is set, it puts a placeholder into fixed, so
-// that the caller's check of fixed succeeds.
+// secretSource adds a fault if a credential has both from and fixed. If only from is set, it puts a placeholder into
+// fixed, so that the caller's check of fixed succeeds.
 func (v *validation) secretSource(name string, from func(context.Context) (types.Secret, error), fixed *types.Secret) {
 	switch {
 	case from == nil:
@@ -215,7 +215,8 @@ type TicketRequest struct {
 
 type ticketRequest TicketRequest // without methods
 
-// storedTicketRequest is the JSON that MarshalJSON writes. The request to the service has TTL in seconds instead.
+// storedTicketRequest is a TicketRequest in the form that MarshalJSON writes, with TTL as text. The request to the
+// service has TTL in seconds.
 type storedTicketRequest struct {
 	*ticketRequest
 	TTL string `json:"ttl,omitempty"`

@@ -21,9 +21,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Client calls the API. Create it with New. It is safe for concurrent use: use one per process, because its callers share
-// connections, the token and the rate limits. WithCredential returns a client of another account, and With a client with
-// other options. A call of a zero Client, or with a nil ctx, is a *ValidationError.
+// Client calls the API. Create it with New. It is safe for concurrent use: use one per process, because its callers
+// share connections, the token and the rate limits. WithCredential returns a client of another account, and With a
+// client with other options. A call of a zero Client, or with a nil ctx, returns a *ValidationError.
 type Client struct {
 	baseURL      string
 	loopback     bool     // the base URL is this machine, as in tests

@@ -100,7 +100,8 @@ func (x *exchange) check(req anyRequest) error {
 	return x.input.err(x.op)
 }
 
-// prepare builds the HTTP request from a valid request, the options of the call and the options of the client.
+// prepare encodes the body and combines the options of the call with the options of the client. The request must be
+// valid.
 func (x *exchange) prepare(p parts) (err error) {
 	if x.call.Body, err = wire.Encode(p.body); err != nil {
 		x.input.add("body", "%v", err)

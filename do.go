@@ -34,7 +34,7 @@ type DoRequest struct {
 	SessionID string
 	// Operation names the call in errors, logs and for observers, and selects its rate limit. By default it is the
 	// operation with this Path. For an unknown Path it is the Path itself, without a rate limit. If Path belongs to an
-	// operation, it must not be another operation.
+	// operation, do not name another operation.
 	Operation Operation
 	// Idempotent states that executing the call twice does no harm. The client then sends it again like a read. Otherwise
 	// the client sends it again like Book: only if the service provably did not execute it.

@@ -41,7 +41,7 @@ var (
 	ErrConflictingOutcome = errors.New("another outcome of the booking was stored before")
 )
 
-// Phase is the phase of an open booking. The zero value is not set: no method returns it.
+// Phase is the phase of an open booking. No method returns the zero value.
 type Phase string
 
 // The phases; see the package documentation.
@@ -57,7 +57,7 @@ const (
 // WithUserRef.
 type Booking struct {
 	Recovery hotelstays.BookingRecovery `json:"recovery"`
-	// Begun is when the booking was stored. It is zero in a row of an older version.
+	// Begun is when the booking was stored. It is zero if an older version of this package stored it.
 	Begun time.Time `json:"begun,omitzero"`
 	// BookBy is the time by which Book has certainly ended. It is zero until Book starts.
 	BookBy time.Time `json:"bookBy,omitzero"`
@@ -87,7 +87,8 @@ func (b Booking) Phase(now time.Time) Phase {
 // booking is the JSON that the store keeps for a booking.
 type booking struct {
 	Booking
-	// Round counts the bookings under the reference, from 1. It is 0 in a row of an older version.
+	// Round counts the bookings under the reference, from 1. It is 0 if an older version of this package stored the
+	// booking.
 	Round int `json:"round,omitempty"`
 	// Earlier is when the last Book of an earlier round ended, if that Book may have made an order. Until ten minutes
 	// later, absence cannot be proven. It is zero if there is no such Book.

@@ -8,8 +8,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Ending is how a booking has ended, as a word to store. The zero value is not set: the booking has not
-// ended.
+// Ending says how a booking has ended. Its text can be stored. The zero value means that the booking has not ended.
 type Ending string
 
 const (

@@ -29,14 +29,14 @@ var (
 // PhaseWaiting, PhasePolling and phaseEnded.
 const phaseSending Phase = "sending"
 
-// CancelEnding is how a cancellation has ended, as a word to store. The zero value is not set: the
-// cancellation has not ended.
+// CancelEnding says how a cancellation has ended. Its text can be stored. The zero value means that the cancellation
+// has not ended.
 type CancelEnding string
 
 const (
 	// CancelDone: the order is cancelled.
 	CancelDone CancelEnding = "cancelled"
-	// CancelRefused: nothing was done. Cancellation.Err says why.
+	// CancelRefused: the cancellation did nothing. Cancellation.Err says why.
 	CancelRefused CancelEnding = "refused"
 	// CancelStanding: Cancel got no answer, and ten minutes later the order was still not cancelled.
 	CancelStanding CancelEnding = "standing"

@@ -78,13 +78,13 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 	return hotelstays.ClaimState(state), err
 }
 
-// Done marks all keys as handled, for the time of retention.
+// Done marks all keys as handled. The store forgets them after retention.
 func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
 	_, err := s.run(ctx, doneScript, "finishing", keys, retention, retention.Milliseconds())
 	return err
 }
 
-// Release ends this store's claims of keys. Claims of other stores stay.
+// Release ends this store's claims of the keys, so that the event can be claimed again. Claims of other stores stay.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	if len(keys) > 0 {
 		keys = append([]string{"release:" + newID()}, keys...)

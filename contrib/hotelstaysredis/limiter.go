@@ -30,10 +30,10 @@ type RateLimiterOptions struct {
 	// client IP address, so processes with the same prefix must share one address. Each environment
 	// has its own slots.
 	Prefix string
-	// Margin is added to the service's second, because the service may count a request later than
-	// its answer says; 10 ms if 0, as in the client's own limiter. If answers lack
-	// Server-Cost-Milliseconds, travel times must vary by less than Margin. Otherwise the limit may be exceeded.
-	// After a 429 the limiter uses a larger margin for some minutes.
+	// Margin is added to the service's window of one second, because the service may count a request later than its
+	// answer says; 10 ms if 0, as in the client's own limiter. If answers lack Server-Cost-Milliseconds, travel times
+	// must vary by less than Margin. Otherwise the limit may be exceeded. After a 429 the limiter uses a larger margin
+	// for some minutes.
 	Margin time.Duration
 	// Lease is how long a dead process keeps its slots, in addition to one second and Margin; 6 s if
 	// 0. It must be at least three times Timeout. A live process renews its lease.

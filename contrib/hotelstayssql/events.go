@@ -82,8 +82,8 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 // errRollback makes inTx roll back a transaction that succeeded but must not be committed.
 var errRollback = errors.New("nothing to commit")
 
-// claimKeys claims all keys that are free or expired, and returns ClaimGranted if it got every key. It writes
-// first, so it waits for other transactions with the same keys.
+// claimKeys claims all keys that are free or expired, and returns the claimState of all keys. It writes first, so it
+// waits for other transactions with the same keys.
 func (s *EventStore) claimKeys(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration) (hotelstays.ClaimState, error) {
 	if err := s.upsert(ctx, tx, keys, claim, done, span,
@@ -127,7 +127,7 @@ func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, clai
 	return err
 }
 
-// Done marks all keys as handled, for the time of retention.
+// Done marks all keys as handled. The store forgets them after retention.
 func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
 	err := s.withKeys(ctx, s.db.inTx, keys, retention, func(tx *sql.Tx, keys [][]byte) error {
 		return s.upsert(ctx, tx, keys, 0, 1, retention, `
@@ -142,7 +142,7 @@ func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Dur
 	return nil
 }
 
-// Release ends this store's claims on keys. Claims of other stores stay.
+// Release ends this store's claims of the keys, so that the event can be claimed again. Claims of other stores stay.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	if err := s.remove(ctx, keys, `store = ? AND done = 0`, s.id); err != nil {
 		return s.db.failed(err, "releasing an event")

@@ -114,7 +114,7 @@ func (t table) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dial
 // it to PassTime.
 func PollsOnly(b durable.Booking) bool { return b.Phase(time.Now()) == durable.PhasePolling }
 
-// row is an open row. Its fence changes with every write.
+// row is an open row of a table. Every write of the row changes its fence.
 type row struct {
 	account, reference, state []byte
 	fence, due                int64
