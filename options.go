@@ -83,12 +83,12 @@ func WithRequestID(id func(ctx context.Context) string) SharedOption {
 	return optRequestID.with(nilProblem(id), func(s *settings) { s.RequestID = id })
 }
 
-// WithHeader adds a header to each request to the API, also to token requests, for example for a gateway. It also replaces
-// the User-Agent, which is hotelstays-go by default. A header that the client sets itself is a *ValidationError that says
-// what to use instead. The download of a document sends only the User-Agent of the client.
+// WithHeader adds a header to each request to the API, also to token requests, for example for a gateway. The name
+// User-Agent replaces the client's own User-Agent, hotelstays-go. A header that the client sets itself is a
+// *ValidationError that says what to use instead. The download of a document sends only the User-Agent of the client.
 //
-// Use it once for each header. The client does not log the value. If an answer or an error of a RoundTripper repeats a value
-// of eight bytes or more, the client redacts it, except the User-Agent, and except in a Session-Id.
+// Use WithHeader once for each header. The client does not log the value. If an answer or an error of a RoundTripper
+// repeats a value of eight bytes or more, the client redacts it, except the User-Agent, and except in a Session-Id.
 func WithHeader(name, value string) SharedOption {
 	name = http.CanonicalHeaderKey(name)
 	problem := cmp.Or(headerNameProblem(name), headerProblem(value))
@@ -162,8 +162,9 @@ func checkedHeader(option, value string) (string, error) {
 	return value, nil
 }
 
-// WithTimeout bounds each call, with all its attempts and waits. An earlier deadline of ctx wins. Without both, the default
-// of the operation applies, see [OpBook]. In a helper or an iterator it bounds each call; only ctx bounds the whole.
+// WithTimeout bounds each call, with all its attempts and waits. An earlier deadline of ctx wins. Without both, the
+// default of the operation applies, see [OpBook]. In a helper or an iterator, WithTimeout bounds each single call. Only
+// ctx bounds all calls together.
 func WithTimeout(d time.Duration) SharedOption {
 	return optTimeout.with(positiveProblem(d), func(s *settings) { s.Timeout = d })
 }

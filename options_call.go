@@ -144,7 +144,7 @@ var (
 	optMaxVoucherBytes  = ofCalls("WithMaxVoucherBytes", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
 )
 
-// optionScope is where an option has an effect.
+// optionScope says on which methods an option has an effect.
 type optionScope struct {
 	methods string // the methods in words, for errors
 	// has reports whether a method takes the option. row is the operation whose options the method takes, such as Book
@@ -246,7 +246,7 @@ func (s *settings) inherit(client *settings) {
 	}
 }
 
-// orPriority sets the priority, unless s has one.
+// orPriority sets the priority to p if s has no priority.
 func (s *settings) orPriority(p Priority) {
 	if !s.hasPriority {
 		s.Priority = p
@@ -257,7 +257,7 @@ type callOption func(*settings)
 
 func (o callOption) applyCall(s *settings) { o(s) }
 
-// option returns an option that calls set, or that adds the problem of its value.
+// option returns an option that calls set. If problem is not empty, the option adds the problem to the faults instead.
 func (o *optionRow) option(problem string, set func(*settings)) callOption {
 	return func(s *settings) {
 		s.given |= o.given

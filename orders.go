@@ -153,8 +153,9 @@ func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts 
 	return invoke(ctx, c, OpQueryOrders, req, opts)
 }
 
-// pickOrder returns the order under a reference, or nil if the answer proves that there is none. Orders with other
-// references prove nothing, because the filter did not work. A list that may be incomplete proves nothing either.
+// pickOrder returns the order under a reference, or nil if the answer proves that there is no such order. An answer
+// that only has orders with other references proves nothing, because the filter did not work. A list that may be
+// incomplete proves nothing either. Both are a *DecodeError.
 func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error) {
 	found := slices.DeleteFunc(slices.Clone(resp.Orders), func(o types.Order) bool { return o.CustomerReferenceNo != reference })
 	var why error
@@ -174,7 +175,7 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 		TraceID: resp.Meta.TraceID, Err: why}
 }
 
-// readOrder returns the order under a reference, or nil if a complete answer has none.
+// readOrder queries the order under a reference. It returns nil if a complete answer has no such order.
 func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption) (*types.Order, ResponseMeta, error) {
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, opt)
 	if err != nil {

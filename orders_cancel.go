@@ -75,7 +75,7 @@ func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderSta
 	return OrderStateUnknown
 }
 
-// bySupplier returns the only order with this SupplierReferenceNo, or e.
+// bySupplier returns the order with this SupplierReferenceNo. If no order or several orders have it, the error is e.
 func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, error) {
 	found := slices.DeleteFunc(slices.Clone(e.Orders), func(o types.Order) bool { return o.SupplierReferenceNo != reference })
 	if len(found) != 1 {

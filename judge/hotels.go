@@ -116,7 +116,7 @@ func hotelList(x *exam, o value) {
 	x.sorted(hotels, x.asked.get("sortBy").str())
 }
 
-// byID judges the hotels of a search by ids.
+// byID judges the hotels of a search that named hotelIds.
 func (x *exam) byID(ids []string, hotels value) {
 	x.is("list/by-id", hotels.len() <= len(ids), hotels, "at most one hotel for each id")
 	wanted, rule := map[string]bool{}, "list/by-id"

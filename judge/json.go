@@ -19,7 +19,7 @@ func (v value) kind() kind {
 	return v.nodes[v.at].kind
 }
 
-// there reports whether there is a value other than null.
+// there reports whether the value exists and is not null.
 func (v value) there() bool { return v.kind() > null }
 
 // key returns the name of a member with its escapes, as it is in the text.

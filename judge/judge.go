@@ -180,7 +180,7 @@ func (x *exam) found(rule string, at func(indexes bool) string, kind, want strin
 
 func path(url string) string { before, _, _ := strings.Cut(url, "?"); return before }
 
-// Look judges an exchange immediately.
+// Look judges an exchange immediately. It does not call OnFinding.
 func (j *Judge) Look(ex Exchange) Judgement {
 	j.looking.Lock()
 	defer j.looking.Unlock()

@@ -45,7 +45,7 @@ func (m *memory) get(key uint64) any {
 	return m.old[key]
 }
 
-// turn forgets the old map.
+// turn makes the young map the old map. The values of the old map are forgotten.
 func (m *memory) turn() { m.young, m.old, m.began = map[uint64]any{}, m.young, time.Now() }
 
 // ages forgets the values that are older than the field age.

@@ -115,7 +115,8 @@ func (x *exam) keeps(o *order) {
 	x.memory.put(x.memory.key("reference", o.customer), o)
 }
 
-// again judges the answer to a Book whose reference already has an order. It reports whether an earlier order is known.
+// again judges the answer to a repeated Book, which must be the order of the first Book. It returns false if no earlier
+// Book with this reference is known.
 func (x *exam) again(o value, now *order, open bool) bool {
 	first := recall[order](x.memory, "reference", now.customer)
 	if first != nil && x.is("book/again", first.platform == now.platform, o.get("platformReferenceNo"), "the order of the reference") {
@@ -188,7 +189,8 @@ func queryOrders(x *exam, answer value) {
 	}
 }
 
-// within requires that a time is in a window, give or take a day, because the form of these times is undocumented.
+// within requires that a time is in a window of the request. A day before or after the window is accepted, because the
+// form of these times is undocumented.
 func (x *exam) within(v, window value) {
 	day := func(v value) time.Time { // An unreadable day is the zero time, and is not checked.
 		day, _ := time.Parse(time.DateOnly, v.str()[:min(len(v.str()), len(time.DateOnly))])

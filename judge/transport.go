@@ -87,8 +87,8 @@ func (j *Judge) sampled(op types.Operation, session, body string) bool {
 // maxBody is the maximum size of a judged body in bytes.
 const maxBody = 16 << 20
 
-// Transport returns a RoundTripper that sends requests with next, and judges the answers. As with any
-// RoundTripper of yours, a client that downloads a voucher through it cannot check the connected address.
+// Transport returns a RoundTripper that sends requests with next, and judges the answers. A client that downloads a
+// voucher through it cannot check the connected address, because it is no *http.Transport.
 func (j *Judge) Transport(next http.RoundTripper) http.RoundTripper { return transport{j, next} }
 
 type transport struct {

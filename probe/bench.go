@@ -49,7 +49,7 @@ func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 	}
 }
 
-// adds adds a finding about an exchange to the result of the rule that the exchange breaks.
+// adds puts a finding about an exchange into the result of the rule that the exchange breaks.
 func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 	body, header := of.Body, of.Header
 	if of.Event {

@@ -315,7 +315,7 @@ func (r *run) cancels(session string) {
 	r.log = log // the evidence of the rule is its Book
 }
 
-// noted writes a booking into the journal before it is sent.
+// noted writes a booking into the journal before Book is sent.
 func (r *run) noted(b *booked) {
 	price, err := cost(&b.offer.RoomRatePkg)
 	skip(err != nil, "%v", err)
@@ -337,7 +337,7 @@ func (r *run) noted(b *booked) {
 	}
 }
 
-// outcome finds out whether an order exists, and writes the result into the journal.
+// outcome finds out whether Book has made an order, and writes the result into the journal.
 func (r *run) outcome(b *booked) {
 	made := hotelstays.BookResponse{}
 	if b.refusal() && len(b.entry.Orders) == 0 {

@@ -116,9 +116,10 @@ const visible = 10 * time.Minute
 // keeping is how long after a cancellation the service may still roll it back.
 const keeping = 5 * time.Minute
 
-// late reopens an ended entry of the last day if the service has an order that the entry does not know, or an order with
-// another status than Cancel announced. It looks ten minutes after the last refused Book, and in a run of all rules five
-// minutes after the last cancellation.
+// late returns the ended entries of the last day that need another cancellation: the service has an order that the
+// entry does not know, or an order without the status that Cancel announced. Before it looks, it waits until ten
+// minutes after the last refused Book. In a run of all rules it also waits until five minutes after the last
+// cancellation.
 func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string

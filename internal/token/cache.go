@@ -27,7 +27,8 @@ const (
 // Cache holds one token. Reading a fresh token takes one atomic load. Set the exported fields before use. Store and
 // TryLease are optional: they share tokens with other processes. Key makes the store's key of a token from its secret.
 type Cache struct {
-	// Secret returns the secret to fetch a token with. Each fetch calls Secret, and calls it once more after a refusal.
+	// Secret returns the secret to fetch a token with. Each fetch calls Secret. If the service refuses the secret, the
+	// fetch calls Secret once more.
 	Secret func(ctx context.Context) (types.Secret, error)
 	// Fetch gets a token. A lifetime of 0 means unknown.
 	Fetch func(ctx context.Context, secret types.Secret) (value types.Secret, lifetime time.Duration, err error)
@@ -233,7 +234,7 @@ func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authori
 	return authorization, err
 }
 
-// obtainWith takes a token from the store, or fetches one.
+// obtainWith takes a token from the store. If the store has none, it fetches one with this secret.
 func (c *Cache) obtainWith(ctx context.Context, secret types.Secret, renewed *entry) (transport.Authorization, error) {
 	key := c.Key(secret)
 	t, found, release := c.fromStore(ctx, key, renewed)

@@ -15,8 +15,8 @@ import (
 
 // Store shares tokens between processes. Its methods must return when ctx ends.
 type Store interface {
-	// Load returns a zero Token if there is none. It may return a Token with an error, so
-	// that the caller redacts it.
+	// Load returns a zero Token if the store has no token under key. It may return a Token together with an error. The
+	// caller then removes the token from the text of the error.
 	Load(ctx context.Context, key string) (types.Token, error)
 	Store(ctx context.Context, key string, t types.Token) error
 	CompareAndDelete(ctx context.Context, key string, refused types.Token) error
@@ -30,7 +30,8 @@ const (
 	storeTimeout = 2 * time.Second
 	// leasePause is about how long the cache waits before it loads the token again, while another process fetches it.
 	leasePause = 100 * time.Millisecond
-	// leaseTimeout is longer than a fetch takes. After this time the cache fetches a token itself.
+	// leaseTimeout is how long the cache waits for another process to fetch a token. Then the cache fetches a token
+	// itself. A fetch takes less time.
 	leaseTimeout = 25 * time.Second
 )
 
@@ -68,7 +69,8 @@ func (c *Cache) tryLease(ctx context.Context, key string, waited time.Duration) 
 	return release, ok, err
 }
 
-// load returns the shared token if it can replace renewed.
+// load returns the shared token. found is false if the store has no token, or if its token was refused, has expired, or
+// does not expire later than renewed.
 func (c *Cache) load(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, err error) {
 	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
 		t, err = c.Store.Load(ctx, key)
@@ -88,8 +90,8 @@ func (c *Cache) load(ctx context.Context, key string, renewed *entry) (t types.T
 	return t, time.Now().Before(t.Expiry), nil
 }
 
-// call bounds a call of the store and logs its error. The token is redacted, because servers
-// quote the command that failed.
+// call calls f, which uses the store, for at most storeTimeout, and logs its error. It removes the token t from the
+// logged text, because servers quote the command that failed.
 func (c *Cache) call(ctx context.Context, name string, t *types.Token, f func(context.Context) error) error {
 	if c.Store == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
-// ErrBodyTooLarge is the error of an answer above Policy.MaxBody.
+// ErrBodyTooLarge reports an answer that is larger than Policy.MaxBody.
 var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
 
 // attempt is the state of one attempt. Its Result describes only this attempt. RequestID is empty if the attempt ended
@@ -141,10 +141,10 @@ func (r *run) authorize(ctx context.Context) (err error) {
 	return err
 }
 
-// ErrReusedID is the error of a Call.RequestID that returned an id twice.
+// ErrReusedID reports that Call.RequestID returned the id of the previous request again.
 var ErrReusedID = errors.New("the Request-Id repeats the id of the attempt before; each attempt needs a new id")
 
-// identify returns the Request-Id of the attempt that begins now, and sets its times.
+// identify returns the Request-Id of the attempt that begins now, and stores its start and its timestamp.
 func (r *run) identify(ctx context.Context) (id string, err error) {
 	r.last.start = time.Now()
 	if r.Timestamp != nil {
@@ -209,8 +209,8 @@ func (r *run) keepCookies(resp *http.Response) {
 	}
 }
 
-// serviceTimeout returns how many milliseconds the service may take: the remaining time, less a tenth of it or at most a
-// second, because the answer still has to travel.
+// serviceTimeout returns the value of Timeout-Milliseconds: the remaining time minus a tenth of it, but minus a second
+// at most. In the difference the answer travels.
 func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }
@@ -289,9 +289,9 @@ func (r *run) explainEnd(ctx context.Context, err error) error {
 	return fmt.Errorf("the deadline of ctx passed: %w", err)
 }
 
-// WithoutCause returns err while ctx has not ended. Afterwards it returns an error with the text of err that wraps only
-// ctx.Err(). The function that ended ctx may have given any error as the cause, and net/http returns this cause. The cause
-// is the failure of something else, so its type says nothing about this call.
+// WithoutCause returns an error with the text of err that wraps only ctx.Err(). While ctx has not ended, it returns
+// err. Otherwise err may contain the cause with which ctx was ended, because net/http returns that cause. The cause may
+// be any error, and its type says nothing about this call.
 func WithoutCause(ctx context.Context, err error) error {
 	ended := ctx.Err()
 	if err == nil || ended == nil || err == ended {

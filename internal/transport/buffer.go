@@ -32,7 +32,7 @@ type buffer struct {
 	pool *sync.Pool
 }
 
-// newBuffer returns memory for a body of at most limit bytes.
+// newBuffer returns memory for a body of at most limit bytes. At first it has room for room bytes.
 func newBuffer(pool *sync.Pool, body io.Reader, room, limit int64) *buffer {
 	b, ok := pool.Get().(*buffer)
 	if !ok {

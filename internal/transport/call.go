@@ -48,9 +48,9 @@ type Call struct {
 	Policy      Policy
 	Quota       *RetryQuota // nil: retries are not counted
 	Log         *slog.Logger
-	// Scrub removes secrets from a text, also the attempt's token; nil: there are no secrets.
+	// Scrub removes secrets and the attempt's token from a text. If nil, there are no secrets.
 	Scrub func(text, token string) string
-	// Timeline, if set, records the attempts as they end.
+	// Timeline, if set, records each attempt when it ends.
 	Timeline *Timeline
 	// Decoder, if set, reads each answer of HTTP 2xx while it arrives.
 	Decoder Decoder

@@ -14,8 +14,9 @@ const (
 	timeoutCost = 10 // more than another retry, because a call that waits long also delays other calls
 )
 
-// RetryQuota keeps retries from multiplying the traffic of an outage: while most calls fail, only first attempts are made.
-// Retries take points from it, and calls that succeed return points. The zero value is full. A nil quota never runs out.
+// RetryQuota limits retries, because in an outage they would multiply the traffic. While most calls fail, only first
+// attempts are made. A retry takes points, and a call that succeeds returns points. The zero value is full. A nil quota
+// never runs out.
 type RetryQuota struct{ spent atomic.Int64 }
 
 // take pays points for a retry after a failed attempt, and reports whether there were enough points.

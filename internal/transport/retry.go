@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// logVerdict logs that another attempt follows, and each 429.
+// logVerdict logs each retry and each 429.
 func (r *run) logVerdict(wait time.Duration, again bool) {
 	limited := r.last.status() == http.StatusTooManyRequests
 	if !again && !limited {
@@ -112,7 +112,8 @@ func (a *attempt) transient() bool {
 	return false
 }
 
-// backoff draws a wait with full jitter, so that callers that failed together do not come back together.
+// backoff returns a random wait (full jitter), so that callers that failed at the same time do not retry at the same
+// time.
 func (r *run) backoff() time.Duration {
 	longest := r.Policy.Backoff << min(r.attemptsBegun-1, 16)
 	return rand.N(min(longest, r.Policy.MaxBackoff))
@@ -120,12 +121,12 @@ func (r *run) backoff() time.Duration {
 
 const (
 	maxRetryAfter = 24 * time.Hour
-	// maxForeignPause limits the pause after a 429 without the service's own code, because a pause stops all callers.
-	// Gateways write {"code":429}, too.
+	// maxForeignPause limits the pause after a 429 that is not from the service itself, because a pause stops all
+	// callers. Such a 429 lacks types.CodeRateLimited: gateways write {"code":429}, for example.
 	maxForeignPause = time.Minute
 )
 
-// retryAfter returns the wait that the answer asks for: a second for a 429 that names no wait.
+// retryAfter returns the wait that the answer asks for. For a 429 that names no wait, it is a second.
 func (r *run) retryAfter() time.Duration {
 	if r.last.Answer == nil {
 		return 0

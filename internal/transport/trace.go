@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ErrNoConnection is part of the error of an attempt that got no connection.
+// ErrNoConnection is wrapped by the error of an attempt that got no connection.
 var ErrNoConnection = errors.New("no connection")
 
 // trace observes what one attempt sends. Its hooks run on other goroutines, also after
@@ -93,8 +93,9 @@ func (t *trace) markSent() {
 	}
 }
 
-// result returns what the answer proves: the request arrived before the answer's first byte, minus the time that the service
-// worked on it. Server-Cost-Milliseconds may be rounded up, so its last millisecond proves nothing.
+// result returns by when the request had arrived: the time of the answer's first byte, minus the time that the service
+// worked on the request (Server-Cost-Milliseconds). The service may round this header up, so its last millisecond does
+// not count.
 func (t *trace) result(resp *http.Response) types.PermitResult {
 	if resp == nil {
 		return types.PermitResult{}

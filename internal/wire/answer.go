@@ -16,17 +16,17 @@ import (
 
 // Target is what a document is decoded into.
 type Target struct {
-	// Into points at an empty struct. It is empty again after an error.
+	// Into points at the empty struct that receives the data. After an error the struct is empty again.
 	Into any
-	// Read decodes into that struct.
+	// Read decodes the data into the struct of Into.
 	Read func(*Lexer)
 	// InternStrings allocates a repeated string only once, also across answers. Set it only for answers without secrets and
 	// personal data.
 	InternStrings bool
-	// Lenient leaves mismatched values out and lists them. Otherwise they are a *MismatchError.
+	// Lenient leaves mismatched values out and lists them. If it is false, a mismatch is a *MismatchError.
 	Lenient bool
-	// Take, if set, receives each hotel when its last byte has arrived. The list of hotels in Into is then empty, and the
-	// text keeps only the first hotel. An error of Take ends the decoding.
+	// Take, if set, receives each hotel when its last byte has arrived. The list of hotels in Into is then empty, and
+	// the Feed keeps only the text of the first hotel. An error of Take ends the decoding.
 	Take func(*types.Hotel) error
 }
 
@@ -83,7 +83,8 @@ func (t Target) readDocument(l *Lexer) {
 	l.required = l.required || l.mismatched
 }
 
-// Peek reads the envelope, and returns data unchanged. ok is false if there is no envelope, or if ctx ended first.
+// Peek reads the envelope, and returns the JSON text of data. ok is false if there is no envelope, or if ctx ended
+// first.
 func Peek(ctx context.Context, body []byte) (env Envelope, data []byte, ok bool) {
 	l := newLexer(ctx, whole(body))
 	defer l.release()
@@ -106,7 +107,7 @@ var readAnswer = Struct([]Field[answerReader]{
 	{Name: "data", Exact: true, Read: func(l *Lexer, a *answerReader) { a.readData(l) }},
 })
 
-// answer reads an answer. The error is a fault of the text or of the envelope, or the error of ctx.
+// answer reads an answer. It fails if the text or the envelope is unusable, or if ctx ends.
 func (l *Lexer) answer(t Target) (a answerReader, err error) {
 	l.reading.target = t
 	if l.peek() == '{' {

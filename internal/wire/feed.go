@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Feed is the text of an answer that may still arrive. It is not safe for concurrent use.
+// Feed holds the text of an answer, also while the answer is still arriving. It is not safe for concurrent use.
 type Feed struct {
 	source  io.LimitedReader
 	limit   int64
@@ -25,11 +25,11 @@ const (
 	maxRead = 256 << 10 // the largest number of bytes of one read
 )
 
-// whole returns a Feed of a text that has arrived.
+// whole returns a Feed of a complete text.
 func whole(text []byte) *Feed { return &Feed{text: text, done: true} }
 
-// Reset begins a text of at most limit bytes, with room for room bytes. One byte above the limit is read: Size then
-// shows that there was more.
+// Reset begins to read a new text from r. room is its expected size, and limit is its maximum size, in bytes. The Feed
+// reads one byte more than limit, so that Size shows that the text is too long.
 func (f *Feed) Reset(r io.Reader, room int, limit int64) {
 	*f = Feed{source: io.LimitedReader{R: r, N: limit + 1}, limit: limit, text: slices.Grow(f.text[:0], room+minFeed)}
 }
@@ -126,8 +126,8 @@ func (f *Feed) offset(at int) int64 {
 	return int64(at)
 }
 
-// moreAt is called when a scanner stopped at an offset. It reports whether more text has arrived there, so that the scanner
-// can continue. Offsets stay the same.
+// moreAt is called when a scanner has stopped at an offset. It reports whether the text continues there, because more
+// bytes have arrived. Offsets stay valid.
 func (l *Lexer) moreAt(at int) bool { return at >= len(l.feed.text) && l.more() }
 
 func (l *Lexer) more() bool {

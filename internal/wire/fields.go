@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Field is a field of a struct.
+// Field describes a field of a struct of type T, and how to read it.
 type Field[T any] struct {
 	Name string
 	// Exact makes the object unusable if it has the name in another letter case.
@@ -19,7 +19,7 @@ type Field[T any] struct {
 }
 
 // Struct returns a function that reads an object into a struct with these fields, 64 at most. A null leaves the struct
-// unchanged. It is safe for concurrent use.
+// unchanged. The function is safe for concurrent use.
 func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 	names, essentials := &fieldNames{quoted: make([]string, 0, len(fields))}, false
 	for _, f := range fields {

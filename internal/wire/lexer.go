@@ -10,11 +10,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Lexer reads one JSON text from its beginning to its end, without reflection. It is not
-// safe for concurrent use.
+// Lexer reads one JSON text from its beginning to its end, without reflection. It is not safe for concurrent use.
 //
-// A failure is permanent: from then on every object and array is at its end and every value is empty, so that generated code
-// need not check for failures after each value. Invalid JSON, an unusable text and the end of ctx are failures. A type
+// A failure is permanent. After it, every object and every array ends, and every value is empty. So generated code need
+// not check for a failure after each value. Invalid JSON, an unusable text and the end of ctx are failures. A type
 // mismatch is not a failure (mismatch.go).
 type Lexer struct {
 	body   []byte
@@ -69,7 +68,7 @@ func (l *Lexer) pollAt(pos int) {
 	}
 }
 
-// stop ends the reading with an error that is not about the text.
+// stop makes the Lexer fail with an error that is not a fault of the text, such as the end of ctx.
 func (l *Lexer) stop(err error) {
 	l.fail()
 	l.err = err
@@ -96,7 +95,7 @@ func (l *Lexer) release() {
 	lexers.Put(l)
 }
 
-// fail makes the text end at the current position.
+// fail makes the Lexer fail. For its callers the text then ends at the current position.
 func (l *Lexer) fail() {
 	l.failed = true
 	l.body = l.body[:l.pos]
@@ -107,8 +106,7 @@ func (l *Lexer) failAt(pos int) {
 	l.fail()
 }
 
-// end reports whether the text was one value with nothing but white space behind it, and
-// was read without a failure.
+// end reports whether the whole text was read without a failure, and only white space follows the value.
 func (l *Lexer) end() bool {
 	l.peek()
 	if l.pos < len(l.body) {
@@ -117,7 +115,7 @@ func (l *Lexer) end() bool {
 	return !l.failed
 }
 
-// finish returns why the text cannot be used: an error of ctx, of take or of the arrival, a *SyntaxError, or an
+// finish returns nil, or why the text cannot be used: an error of ctx, of take or of the arrival, a *SyntaxError, or an
 // *UnusableError.
 func (l *Lexer) finish() error {
 	l.passAgain(0)
@@ -185,7 +183,7 @@ func (l *Lexer) literal(text string) {
 	}
 }
 
-// null reads null, if that is next.
+// null skips null, and reports whether it was there.
 func (l *Lexer) null() bool {
 	if l.peek() != 'n' {
 		return false

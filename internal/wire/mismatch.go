@@ -34,7 +34,7 @@ func (l *Lexer) note(want, got string) {
 	}
 }
 
-// unfit adds a note that the value that was read last is a mismatch.
+// unfit notes that the value that was just read is a mismatch.
 func (l *Lexer) unfit(want, got string) {
 	l.note(want, got)
 	l.mismatched = true
@@ -66,7 +66,8 @@ func (l *Lexer) reject(at, problem string) {
 	l.fail()
 }
 
-// charge takes memory from the budget, and reports whether there was enough. Bytes that arrive later add to the budget.
+// charge takes size bytes from the memory budget, and reports whether there were enough. Bytes that arrive later add to
+// the budget.
 func (l *Lexer) charge(size int) bool {
 	for l.budget -= size; l.budget < 0 && l.more(); {
 	}
@@ -122,7 +123,7 @@ func (l *Lexer) verdict(lenient bool) (Mismatches, error) {
 	return l.found, nil
 }
 
-// rooted returns a path that begins at the root of the document.
+// rooted returns a path without its leading dot, or "the document" for an empty path.
 func rooted(path string) string {
 	if path == "" {
 		return "the document"

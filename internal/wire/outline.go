@@ -68,7 +68,8 @@ func (l *Lexer) closed(out []byte, bracket byte) []byte {
 	return append(out, bracket)
 }
 
-// outlineName returns a name that may be the name of a field. Any other name may be a value.
+// outlineName returns a member's name if it looks like a field's name. Otherwise it returns "*", because the name may
+// be a value, such as an email address.
 func outlineName(name []byte) string {
 	const longest = 32
 	if len(name) > longest || strings.Trim(string(name), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// text reads a string into bytes that are valid until the next call. They may be invalid UTF-8.
+// text reads a string, and returns its decoded bytes. They are valid until the next call, and may be invalid UTF-8.
 func (l *Lexer) text() []byte {
 	begin := l.pos + 1
 	plain := l.skipString()
@@ -33,11 +33,11 @@ const (
 	high = 0x8080808080808080 // the highest bit of each byte
 )
 
-// SkipPlain returns where plain text that begins at i ends: at a quote, a backslash, a
-// control character, or the end of b.
+// SkipPlain returns where plain text that begins at i ends: at a quote, a backslash, a control character, or the end of
+// b.
 //
-// It compares eight bytes in one step. The highest bit of a byte marks a special byte. A subtraction that borrows may also
-// mark bytes after the first marked byte, so only the first mark counts.
+// It compares eight bytes in one step. In found, the highest bit of each special byte is set. A subtraction with a
+// borrow may also set the bits of later bytes, so only the first bit counts.
 func SkipPlain(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
@@ -120,8 +120,7 @@ func hex(c byte) rune {
 	return -1
 }
 
-// copyString makes a string of bytes that will be overwritten. The replacement character takes the place of each
-// invalid byte.
+// copyString copies b into a string. The replacement character takes the place of each invalid byte.
 func (l *Lexer) copyString(b []byte) string {
 	l.poll()
 	if utf8.Valid(b) {
@@ -197,7 +196,7 @@ func (l *Lexer) atZero(i int) byte {
 	return l.body[i]
 }
 
-// digits returns the end of the digits that begin at i.
+// digits returns the index after the digits that begin at i.
 func (l *Lexer) digits(i int) int {
 	for more := true; more; more = l.moreAt(i) {
 		for next := l.nextPoll; i < len(l.body) && '0' <= l.body[i] && l.body[i] <= '9'; i++ {
@@ -252,7 +251,6 @@ func parseFloat(text []byte) (float64, bool) {
 	return f, true
 }
 
-// isNumber reports whether a text is a number.
 func isNumber(text []byte) bool {
 	return len(bytes.TrimSpace(text)) == len(text) && len(text) > 0 && jsonTypeOf(text) == "number" && json.Valid(text)
 }

@@ -177,15 +177,16 @@ const (
 	internedSize = 2048 // strings in the table, a power of two
 )
 
-// internTable holds recent strings, each in the slot of its hash, until another string takes the slot.
+// internTable holds recent strings. The hash of a string selects its slot, and a new string replaces the slot's old
+// string.
 type internTable [internedSize]string
 
 var internTables = sync.Pool{New: func() any { return new(internTable) }}
 
 var seed = maphash.MakeSeed()
 
-// internStrings turns interning on or off: a short string that repeats is allocated once,
-// also across bodies. Nothing that is secret or personal may be interned.
+// internStrings turns interning on or off: a short string that repeats is allocated once, also across answers. Nothing
+// that is secret or personal may be interned.
 func (l *Lexer) internStrings(on bool) {
 	switch {
 	case on && l.interned == nil:

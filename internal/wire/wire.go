@@ -25,7 +25,7 @@ import (
 
 // Envelope is an answer without its data.
 type Envelope struct {
-	// Code is 0 on success. Without HasCode the answer has no envelope.
+	// Code is 0 on success. If HasCode is false, the answer has no envelope.
 	Code    int
 	HasCode bool
 	Msg     string

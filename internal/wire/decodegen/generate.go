@@ -21,8 +21,8 @@ const (
 	wireFile = "internal/wire/zz_decode.go"
 )
 
-// isResponse reports whether the answer's data is decoded into this struct of the root package. DoResponse is an exception,
-// because Do decodes data into the caller's value.
+// isResponse reports whether name is a struct of the root package into which the data of an answer is decoded.
+// DoResponse is an exception, because Do decodes data into the caller's value.
 func isResponse(name string) bool {
 	return token.IsExported(name) && strings.HasSuffix(name, "Response") && name != "DoResponse"
 }
@@ -35,7 +35,7 @@ type generator struct {
 	root, wire *file
 }
 
-// file is the text of a generated file, without its head.
+// file collects the text of a generated file, without its package clause and its imports.
 type file struct {
 	body    bytes.Buffer
 	wire    string // the prefix of names of package wire
@@ -43,7 +43,7 @@ type file struct {
 	lists   map[string]string // the type of each List variable
 }
 
-// generate returns the files by their names.
+// generate returns the texts of the generated files. The keys are the names of the files.
 func generate(root *types.Package, fset *token.FileSet) (map[string][]byte, error) {
 	g := &generator{
 		fset: fset, done: map[*types.Named]bool{},
@@ -93,7 +93,8 @@ func (f *file) source(name string) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// structVar writes the variable that reads a struct, after the variables that it uses, and returns its name.
+// structVar writes a variable with the function that reads a struct, and returns the variable's name. The variables of
+// nested structs come before it.
 func (g *generator) structVar(named *types.Named) (string, error) {
 	name := named.Obj().Name()
 	out, variable := g.root, "read"+name
@@ -141,7 +142,7 @@ func (g *generator) structVar(named *types.Named) (string, error) {
 // stale appears in the compiler's error after a struct has changed. It names the command to run.
 const stale = "run_go_generate_internal_wire"
 
-// guard writes code that does not compile once the struct has other fields.
+// guard writes code that no longer compiles when the fields of the struct have changed.
 func (f *file) guard(named *types.Named) {
 	shape := named.Underlying().(*types.Struct)
 	fields := slices.Collect(shape.Fields())
@@ -152,12 +153,13 @@ func (f *file) guard(named *types.Named) {
 		named.Obj().Name(), stale, f.typeName(types.NewStruct(fields, nil)), f.typeName(named))
 }
 
-// function returns a function literal that reads a value of type t into what v points at.
+// function returns the source of a function with this statement, which reads a value of type t into *v.
 func (f *file) function(t types.Type, statement string) string {
 	return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", f.wire, f.typeName(t), statement)
 }
 
-// read returns the statement that reads a value of type t into to. If whole is set, no element of a list may be left out.
+// read returns the source of a statement that reads a value of type t into the expression to. If whole is true, no
+// element of a list may be left out.
 func (g *generator) read(out *file, to string, t types.Type, whole bool) (string, error) {
 	method, err := scalar(t)
 	if err != nil {
@@ -200,7 +202,8 @@ func (g *generator) read(out *file, to string, t types.Type, whole bool) (string
 	return "", fmt.Errorf("%s is not handled: teach decodegen, or change the field", t)
 }
 
-// function returns a function that reads a value of type t into what a pointer points at.
+// function returns the source of a function that reads a value of type t into *v. For a struct it is the name of the
+// struct's variable.
 func (g *generator) function(out *file, t types.Type) (string, error) {
 	method, err := scalar(t)
 	if err != nil {
@@ -221,7 +224,7 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 	return variable, err
 }
 
-// list returns the variable that reads lists of elements of type t, named after the type.
+// list returns the name of the List variable for elements of type t, such as listOfHotel.
 func (f *file) list(t types.Type, whole bool) (string, error) {
 	element := f.typeName(t)
 	bare := element[strings.LastIndex(element, ".")+1:]
@@ -239,7 +242,7 @@ func (f *file) list(t types.Type, whole bool) (string, error) {
 	return name, nil
 }
 
-// typeName returns a type as the file writes it, and imports its package.
+// typeName returns the source of a type, such as types.Hotel, and imports its package.
 func (f *file) typeName(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p.Path() == module {

@@ -54,8 +54,8 @@ func run(dir string) error {
 	return nil
 }
 
-// rootPackage returns the declarations of the root package, without its generated file. The generated file and package wire
-// may no longer compile.
+// rootPackage returns the declarations of the root package. It leaves out the generated file and ignores errors,
+// because the generated file and package wire may no longer compile.
 func rootPackage(fset *token.FileSet, dir string, packages types.Importer) (*types.Package, error) {
 	sources, err := build.ImportDir(dir, 0)
 	if err != nil {
@@ -77,7 +77,7 @@ func rootPackage(fset *token.FileSet, dir string, packages types.Importer) (*typ
 	return root, nil
 }
 
-// compiled returns an importer of package types and its imports. It reads them from the go command's build cache.
+// compiled returns an importer that loads package types and its imports from the go command's build cache.
 func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
 	list := exec.CommandContext(context.Background(),
 		"go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./types")
