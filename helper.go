@@ -38,8 +38,8 @@ func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(c
 	}
 }
 
-// observeHelper tells the observers that a helper starts. It does nothing if the Client or ctx is unusable, because the
-// first call of the helper then fails.
+// observeHelper calls HelperStart of the observers. It does nothing if the Client or ctx is unusable, because the first
+// call of the helper then fails.
 func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Context, *observation) {
 	if c.usable(ctx, name) != nil {
 		return ctx, nil

@@ -156,7 +156,7 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 }
 
 // orderOf reads the order of a cancellation. The order is nil if a complete answer lacks it. If several orders are
-// under the reference, and no order number tells which to cancel, orderOf ends a cancellation that was not sent.
+// under the reference, and the cancellation has no order number, orderOf ends it unless its Cancel was sent.
 func (e *Engine[Tx]) orderOf(ctx context.Context, row *Row, c *cancellation) (*types.Order, error) {
 	of := e.readTogether(ctx, []Row{*row})[row.Reference]
 	order, others := identify(of.orders, c.PlatformReferenceNo)

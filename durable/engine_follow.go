@@ -48,7 +48,7 @@ func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, er
 	return e.storeSight(ctx, row, e.compared(ctx, row, at, e.readTogether(ctx, []Row{*row})[row.Reference]))
 }
 
-// sight is the result of a read of a followed order.
+// sight is the result of a read of a followed order: the stored state, the next state, and the change.
 type sight struct {
 	was, next       followed
 	before, changed *types.Order // if the order has changed: the order before and after

@@ -76,7 +76,7 @@ func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (a
 	return alone
 }
 
-// reading is the result of a request for one reference.
+// reading holds what a request has returned for one reference.
 type reading struct {
 	orders []types.Order
 	err    error

@@ -56,7 +56,7 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.Sta
 	}
 }
 
-// read stores the order that the journal has read.
+// read stores the status and other data of an order that the journal has read.
 func (o *order) read(seen *types.Order, states hotelstays.StatusMeanings) {
 	o.Booked, o.Status = seen, states.StateOf(seen.Status)
 	o.Price = selling(types.Rate{NetRate: seen.NetRate, GrossRate: seen.GrossRate, RespectGrossRate: seen.RespectGrossRate})

@@ -66,7 +66,7 @@ func (f *form) required(field, problem string, args ...any) string {
 	return value
 }
 
-// checkCity adds a problem that suggests the nearest known names, unless the city is known.
+// checkCity does nothing for a known city. For an unknown city it adds a problem that suggests the nearest known names.
 func (f *form) checkCity(field string, cities []string) {
 	name := f.text(field)
 	if f.Error(field) != nil || len(cities) == 0 || slices.ContainsFunc(cities, func(city string) bool { return strings.EqualFold(city, name) }) {
