@@ -45,7 +45,7 @@ type RateLimitKey struct {
 // RateLimitRequest describes the call that needs a slot. Further fields may follow.
 type RateLimitRequest struct {
 	Key RateLimitKey // the budget
-	// Account is Client.Account. Accounts with one client IP address share a budget.
+	// Account is the Client.Account of the calling client. Accounts with one client IP address share a budget.
 	Account  string
 	Priority Priority // of WithPriority
 }

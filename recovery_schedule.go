@@ -13,7 +13,7 @@ import (
 // clocks.
 type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
-	// Fingerprint is Client.Account. Polls of another account would prove nothing.
+	// Fingerprint is the Client.Account that sent Book. Polls with another account would prove nothing.
 	Fingerprint string `json:"fingerprint"`
 	SessionID   string `json:"sessionId,omitempty"` // of the booking, for Cancel
 	Market      string `json:"market,omitempty"`
@@ -25,7 +25,7 @@ type BookingRecovery struct {
 	EndedAt  time.Time `json:"endedAt,omitzero"`
 	Polls    int       `json:"polls"` // how many times of the schedule are over
 	NextPoll time.Time `json:"nextPoll,omitzero"`
-	// Expect is BookRequest.Expect.
+	// Expect is the BookRequest.Expect of the Book, for comparison with the order.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 

@@ -32,32 +32,33 @@ type ResponseMeta struct {
 	TraceID string
 	// SessionID is the answer's Session-Id header. A credential or token in it is redacted.
 	SessionID string
-	// ServerCost is how long the service took, as its header says.
+	// ServerCost is the time that the service took, from its header Server-Cost-Milliseconds.
 	ServerCost time.Duration
-	// RateLimit is nil unless the service sent all of its figures.
+	// RateLimit is nil unless the service sent all three X-RateLimit headers.
 	RateLimit *RateLimit
 	// Header holds the headers of the answer, without cookies and values that repeat a secret of the call.
 	Header http.Header
 	// Attempts counts how often the request was sent.
 	Attempts int
-	// Mismatches lists up to 64 fields whose JSON type is not the documented one; MismatchCount counts all. If the
-	// documented type is text, a number becomes its digits. Any other such field is empty. If the field is essential, the
-	// whole list element is left out. The price, tax, dates, cancellation terms and id are essential for an offer, the list
-	// of offers for a room, and the id for a hotel or a place. Basic of a search is left out if its session is such a field.
+	// Mismatches lists up to 64 fields whose JSON type is not the documented type; MismatchCount counts all. If the
+	// documented type is text, a number becomes its digits. Any other field with a wrong type stays empty. If the field is
+	// essential, the whole list element is left out. The price, tax, dates, cancellation terms and id are essential for an
+	// offer, the list of offers for a room, and the id for a hotel or a place. Basic of a search is left out if its
+	// sessionId is neither a text nor a number.
 	Mismatches    []Mismatch
 	MismatchCount int
 	// RawData is the JSON of data, if WithRawData asked for it.
 	RawData json.RawMessage
 }
 
-// Mismatch is a field whose JSON type is not the documented one.
+// Mismatch is a field whose JSON type is not the documented type.
 type Mismatch struct {
 	Path string // such as data.orders[0].rooms[1].rate.netRate.amount
 	Want string // the documented type: integer, number, string, boolean, array or object
 	Got  string // the type in the answer
 }
 
-// String is "path: want type, got type".
+// String returns "path: want type, got type".
 func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
 // exchange is one call, from its request to its answer.
@@ -127,8 +128,8 @@ func (x *exchange) received(r transport.Result) {
 	x.secrets = append(x.secrets, r.Token)
 }
 
-// read decodes the answer, or returns the typed error. If the operation mutates, the outcome is unknown unless the error is
-// definite.
+// read decodes the answer, or returns the typed error. For an operation that changes data, an error that is not definite
+// becomes an *OutcomeUnknownError.
 func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) error {
 	definite, err := x.decode(into, meta, check)
 	if err == nil {
@@ -144,7 +145,8 @@ func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) 
 	return unknown
 }
 
-// decode returns the error of the call. definite reports whether the error proves what the service did.
+// decode decodes the answer, or returns the error of the call. definite reports whether the error proves what the service
+// did.
 func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if x.Answer == nil || x.Err != nil {
 		return x.noAnswer()

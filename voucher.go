@@ -20,7 +20,8 @@ type OrderVoucherRequest struct {
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	SupplierReferenceNo string `json:"supplierReferenceNo,omitempty"`
 	// IncludeDocument requests the document in the answer, beside its link. For a document above 8 MB the error is
-	// ErrVoucherTooLarge. OrderVoucher does not verify the document; the other functions for vouchers do.
+	// ErrVoucherTooLarge. OrderVoucher does not verify the document. DownloadVoucher, SaveVoucher and OpenVoucher verify
+	// it.
 	IncludeDocument bool `json:"includeDocument,omitempty"`
 }
 

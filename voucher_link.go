@@ -190,8 +190,8 @@ func publicAddress(addr string) error {
 	return nil
 }
 
-// withoutLinks returns err, or its first cause whose text has no link. If there is none, it returns the text of err with the
-// links redacted. Anyone with a link can get the document.
+// withoutLinks returns err, or its first cause whose text has no link. If all their texts have links, it returns the text
+// of err with the links redacted. Anyone with a link can get the document.
 func withoutLinks(err error, links []string) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		if text := cause.Error(); redactLinks(text, links) == text {

@@ -23,7 +23,8 @@ import (
 // ErrJournalInUse, wrapped together with ErrConfig, means that another run has opened the journal.
 var ErrJournalInUse = errors.New("another run uses the journal")
 
-// EntryState is what is known about a booking. The zero value is not set: Cleanup treats it as EntrySent.
+// EntryState is the state of a booking, such as sent or cancelled. The zero value is not set: Cleanup treats it as
+// EntrySent.
 type EntryState string
 
 // The states of a booking.

@@ -22,7 +22,8 @@ const (
 	longestLink = 2 * time.Hour    // maximum wait for the end of a link, because the order must be cancelled within a day
 )
 
-// longestPassport is a passport number of the maximum length. Its last four characters are unique in it.
+// longestPassport is a passport number of the maximum length. Orders show its last four characters, which occur nowhere
+// else in it.
 var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
 
 // booked is a booking of the run: the answer to Book, and what later steps found out about the order.
@@ -96,7 +97,7 @@ func (r *run) made(b *booked) *booked {
 
 // turnedDown sends a Book with a change, and judges the answer with want. A refused Book must leave no order. The normal
 // booking of the run must have succeeded before: otherwise the change may not be the reason for the refusal.
-func (r *run) turnedDown(how sending, want expect) (text string) {
+func (r *run) turnedDown(how sending, want expectation) (text string) {
 	r.order()
 	b := r.book(how)
 	r.allowance.doubled = r.allowance.doubled || how.again != nil && len(b.entry.Orders) > 0
@@ -123,7 +124,7 @@ func (r *run) again(_ *booked) {
 // duplicate sends the content of the booking under a new reference, and requires a refusal that names the first booking.
 func (r *run) duplicate(*booked) { r.duplicated(obj{}, namesBooking) }
 
-func (r *run) duplicated(change obj, want expect) {
+func (r *run) duplicated(change obj, want expectation) {
 	change["customerReferenceNo"], _ = newReference()
 	r.turnedDown(sending{again: r.order(), change: change}, want)
 }

@@ -28,8 +28,8 @@ var ErrConfig = errors.New("invalid configuration")
 // confirm it. It wraps ErrConfig.
 var ErrNotTestEnvironment = fmt.Errorf("%w: the base URL does not look like a test environment", ErrConfig)
 
-// Config says what to probe, and what is allowed. If an optional field is not set, the rules that need it are
-// not tried.
+// Config says what to probe, and what the run may do. If an optional field is not set, the rules that need it are not
+// tried.
 type Config struct {
 	// BaseURL is the base URL of the service, such as https://api-test.example.
 	BaseURL    string

@@ -114,8 +114,8 @@ func judged(own []Rule) (all []Rule) {
 	return all
 }
 
-// provoked maps a group of the judge's rules to calls whose answers the judge reads. Without these calls, a run that selects
-// only rules of the judge would send nothing.
+// provoked maps a group of the judge's rules to calls that give the judge answers to read. Without these calls, a run that
+// selects only rules of the judge would send nothing.
 var provoked = map[string]struct {
 	needs string
 	by    func(*run)
@@ -169,8 +169,8 @@ const (
 type Result struct {
 	Rule
 	State State `json:"state"`
-	// Reason says for a broken rule what was expected and what came instead, for a weak rule what troubles clients, and for an
-	// untried rule why it was not tried.
+	// Reason depends on State. Broken: what was expected, and what came instead. Weak: which behaviour troubles clients.
+	// NotTried: why the rule was not tried.
 	Reason string `json:"reason,omitempty"`
 	// Found is how the service behaves on a point that the document leaves open.
 	Found string `json:"found,omitempty"`

@@ -181,8 +181,8 @@ var stays = func() (all []obj) {
 	return all
 }()
 
-// lists returns an expect whose finding is the JSON of a member of data.
-func lists(member string) expect {
+// lists returns an expectation whose finding is the JSON of a member of data.
+func lists(member string) expectation {
 	return shows(func(a *answer) string { return member + ": " + a.member(member) })
 }
 

@@ -19,12 +19,13 @@ import (
 type request struct {
 	name, promise string
 	op            operation
-	want          expect
+	want          expectation
 	changes       []obj
 }
 
-// expect judges an answer. If the answer resolves an open point, expect returns the finding, otherwise "".
-type expect func(*run, *answer) string
+// expectation is a function that judges an answer. If the answer settles an open point of the document, the function
+// returns the finding, otherwise "".
+type expectation func(*run, *answer) string
 
 // Requests about the bookings of the run.
 const (
@@ -112,8 +113,9 @@ func taken(_ *run, a *answer) string {
 	return a.String()
 }
 
-// shows accepts any answer. After a success the finding is what(answer), otherwise the status and the code.
-func shows(what func(*answer) string) expect {
+// shows returns an expectation that accepts any answer. After a success the finding is what(answer), otherwise the status
+// and the code.
+func shows(what func(*answer) string) expectation {
 	return func(_ *run, a *answer) string {
 		if a.allowed(); a.succeeded() {
 			return what(a)
@@ -122,8 +124,8 @@ func shows(what func(*answer) string) expect {
 	}
 }
 
-// has returns an expect whose finding is the names of the members of the objects at a path.
-func has(path string) expect {
+// has returns an expectation whose finding is the names of the members of the objects at a path.
+func has(path string) expectation {
 	return shows(func(a *answer) string {
 		all := obj{}
 		for _, v := range a.at(path) {
@@ -137,8 +139,8 @@ func has(path string) expect {
 // members lists the names of an object's members.
 func members(o obj) string { return strings.Join(slices.Sorted(maps.Keys(o)), " ") }
 
-// forms returns an expect whose finding is the formats of the values at paths, with a 9 for each digit: "9999-99-99".
-func forms(paths ...string) expect {
+// forms returns an expectation whose finding is the formats of the values at paths, with a 9 for each digit: "9999-99-99".
+func forms(paths ...string) expectation {
 	return shows(func(a *answer) string {
 		var all []string
 		for _, path := range paths {
@@ -157,9 +159,9 @@ func forms(paths ...string) expect {
 	})
 }
 
-// sent returns an expect for calls without a certain header, which accepts any answer. If the calls of this run never have
-// the header, the rule is skipped.
-func sent(name string) expect {
+// sent returns an expectation for calls without the header name, which accepts any answer. If the calls of this run never
+// have that header, the rule is skipped.
+func sent(name string) expectation {
 	return func(r *run, a *answer) string {
 		lawful := r.do(r.lawful(a.op))
 		skip(lawful.err != nil || lawful.RequestHeader[name] == "", "the calls of this run have no %s", name)
@@ -167,9 +169,9 @@ func sent(name string) expect {
 	}
 }
 
-// refuses returns an expect that requires a refusal with this status and this code. 0 allows every value. If code is 0,
-// the finding is the status and the code.
-func refuses(status, code int) expect {
+// refuses returns an expectation that requires a refusal with this status and this code. 0 allows every value. If code is
+// 0, the finding is the status and the code.
+func refuses(status, code int) expectation {
 	return func(_ *run, a *answer) string {
 		if a.refused(status, code); code != 0 {
 			return ""
@@ -183,8 +185,8 @@ var (
 	badParam = refuses(0, types.CodeParam)
 )
 
-// naming returns an expect that requires a refusal whose msg contains the name of the wrong parameter.
-func naming(parameter string) expect {
+// naming returns an expectation that requires a refusal whose msg contains the name of the wrong parameter.
+func naming(parameter string) expectation {
 	return func(_ *run, a *answer) string {
 		a.refused(0, types.CodeParam)
 		breaks(!strings.Contains(a.msg(), parameter), "msg does not name %s", parameter)
@@ -213,9 +215,9 @@ func doubted(r *run, a *answer) string {
 	return a.String()
 }
 
-// fills returns an expect that makes the rule weak if a page is not full although another page follows. The document does
-// not forbid this.
-func fills(size int) expect {
+// fills returns an expectation that makes the rule weak if a page is not full although another page follows. The document
+// does not forbid this.
+func fills(size int) expectation {
 	return func(r *run, a *answer) string {
 		a.ok()
 		n := len(hotelIDs(a))

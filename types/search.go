@@ -12,7 +12,7 @@ type SearchBasic struct {
 	SessionID string `json:"sessionId,omitempty"`
 	// StatusRemark is a sentence that says why hotels are missing.
 	StatusRemark string `json:"statusRemark,omitempty"`
-	// Notices list what a successful result lacks. They never come with EmptyReason.
+	// Notices say what is missing from a successful result. They never come with EmptyReason.
 	Notices []string `json:"notices,omitempty"`
 	// EmptyReason is set if the list is empty because of the account's configuration. An
 	// empty list without it means that the suppliers had no hotels.

@@ -98,9 +98,8 @@ var maskKey = func() (key [32]byte) {
 
 const nonceSize = 16 // bytes
 
-// mask returns a nonce and the masked value. Each value has its own keystream: with a shared one, a reader who knows
-// one value could read the other. The nonce is a hash of the value, so that reflect.DeepEqual finds equal secrets
-// equal.
+// mask returns a nonce and the masked value. Each value has its own keystream: with a shared keystream, a reader who knows
+// one value could read the other. The nonce is a hash of the value, so that reflect.DeepEqual finds equal secrets equal.
 func mask(value string) string {
 	mac := hmac.New(sha256.New, maskKey[:])
 	_, _ = io.WriteString(mac, value)

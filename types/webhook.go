@@ -2,7 +2,7 @@
 
 package types
 
-// EventKind is what happened to an order.
+// EventKind says what happened to an order, such as EventOrderCancelled.
 type EventKind string
 
 // The documented kinds; others may come. Which changes cause which event is undocumented.
