@@ -256,6 +256,8 @@ var changes = []struct{ at, old, new, found string }{
 	{"check", `"checkOut":"2000-03-13"`, `"checkOut":"2000-03-14"`, "check/dates data.roomRatePkg.checkOut"},
 	{"rates", `"roomTypeId"`, `"x"`, "rates/form data.rooms[0].roomTypeId"},
 	{"rates", `"rate":{`, `"x":{`, "rates/form data.rooms[0].rates[0].rate"},
+	{"rates", `03-10","checkOut":"2000-03-13","board":{"boardId":"AI"`, `03-32","checkOut":"2000-03-13","board":{"boardId":"AI"`,
+		"rates/form data.rooms[0].rates[1].checkIn, rates/dates data.rooms[0].rates[1].checkIn"},
 	{"book", `"customerReferenceNo":"ref-1"`, `"customerReferenceNo":"ref-3"`, "book/stay data.hotelOrder.customerReferenceNo"},
 	{"book", `"checkIn":"2000-03-10"`, `"checkIn":"2000-03-09"`,
 		"book/stay data.hotelOrder.checkIn, order/nights data.hotelOrder.nightCount, " +
