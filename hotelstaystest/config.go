@@ -179,9 +179,9 @@ type ControlConfig struct {
 	// Token, if set, must be in every control request, as "Authorization: Bearer <token>". With AllowRemote it has at
 	// least 16 characters.
 	Token string `json:"token,omitzero"`
-	// Hosts are further host names, without ports, that the Host header of a request may contain.
-	// Always allowed are localhost, loopback addresses and TLSNames. With AllowRemote, a control
-	// request may also contain any IP address, and another request any host.
+	// Hosts are further host names, without ports, that the Host header of a request may contain. Always allowed are
+	// localhost, loopback addresses and TLSNames. With AllowRemote, a control request may also contain any IP
+	// address, and a request to the API may contain any host.
 	Hosts []string `json:"hosts,omitzero"`
 
 	// Page, if set, returns the handler that serves /_sandbox/ and the paths below /_sandbox/page/.

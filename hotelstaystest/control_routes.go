@@ -78,7 +78,8 @@ func getLedger(c *controlCall) (any, error) {
 	}, nil
 }
 
-// getRequests returns the first requests after the number "after". Without "after" it returns the last requests.
+// getRequests returns the requests that follow the request with the number "after". Without this parameter it returns
+// the last requests.
 func getRequests(c *controlCall) (any, error) {
 	after, limit := int64(c.numbers["after"]), c.numbers["limit"]
 	found := slices.DeleteFunc(c.s.ledger.kept(), func(r *Request) bool { return r.Seq <= after || !c.wants(r) })
@@ -152,7 +153,7 @@ func (c *controlCall) changed(err error) (any, error) {
 	return getOrder(c)
 }
 
-// onOrder makes a route's function from a method that changes an order.
+// onOrder returns a route's function that changes the order in the path by calling change.
 func onOrder(change func(s *Server, reference string) error) func(*controlCall) (any, error) {
 	return action(func(c *controlCall) (any, error) { return c.changed(change(c.s, c.PathValue("reference"))) })
 }

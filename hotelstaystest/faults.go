@@ -79,9 +79,9 @@ var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, Fau
 type Fault struct {
 	Operation Operation `json:"operation,omitempty"` // empty: every operation except OpWebhook
 	Kind      FaultKind `json:"kind"`
-	// Reference, if set, limits the fault to requests that name this customerReferenceNo or
-	// platformReferenceNo, or to webhooks of that order. Operation is then Book, QueryOrders,
-	// OrderVoucher, Cancel or Webhook. Faults without Reference act before faults with Reference.
+	// Reference, if set, limits the fault to requests that name this customerReferenceNo or platformReferenceNo, or
+	// to webhooks of that order. Operation must then be Book, QueryOrders, OrderVoucher, Cancel or Webhook. Faults
+	// without Reference act before faults with Reference.
 	Reference   string        `json:"reference,omitempty"`
 	Skip        int           `json:"skip,omitempty"`        // number of matching requests that pass before the fault acts
 	Times       int           `json:"times,omitempty"`       // how often the fault acts; 0: once, -1: always

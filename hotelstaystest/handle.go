@@ -239,7 +239,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]by
 	return body, nil
 }
 
-// execute executes the operation, unless the fault replaces it.
+// execute executes the operation and returns the answer. If a fault without Commit replaces the answer, execute does
+// nothing and returns nil.
 func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *answer {
 	if f := c.fault; f != nil && !f.Commit && !f.keepsAnswer() {
 		return nil
@@ -264,8 +265,8 @@ func (c *call) refusal(err error) *answer {
 	return failureAnswer(err)
 }
 
-// check applies the rules that all operations share. For the GET of a voucher document it returns
-// the document.
+// check applies the rules that all operations share: the method, the headers, the credential and the session. For the
+// GET of a voucher document, it returns the document.
 func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
 	if c.op.runner == nil {
 		return s.serveDocument(r, c)

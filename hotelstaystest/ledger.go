@@ -81,7 +81,7 @@ type LedgerCancellation struct {
 	ServiceFee          string    `json:"serviceFee"` // such as "0.00 USD"
 }
 
-// WebhookState is the state of an event's delivery. The zero value is not set: no Webhook has it.
+// WebhookState is the state of an event's delivery. No [Webhook] has the zero value.
 type WebhookState string
 
 // The states of an event's delivery.
@@ -93,7 +93,7 @@ const (
 	WebhookRefused   WebhookState = "refused"   // the address is neither in CallbackHosts nor, without AllowRemote, loopback
 )
 
-// Webhook is the record of an event of an order with a callbackUrl.
+// Webhook is the record of a webhook event and its delivery. Only orders with a callbackUrl have events.
 type Webhook struct {
 	EventID             string           `json:"eventId"`
 	Event               types.EventKind  `json:"event"`

@@ -33,7 +33,7 @@ type offer struct {
 	version  int    // number of MoveRate calls for the rate before the search
 }
 
-// key identifies the offer in all sessions.
+// key returns a text that identifies the offer in all sessions.
 func (o offer) key() string {
 	return fmt.Sprintf("%d %d %d %s %d %s", o.hotel, o.room, o.plan, o.checkIn.Format(dateForm), o.nights, o.roomText())
 }

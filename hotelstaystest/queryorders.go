@@ -56,7 +56,8 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (*queryOrdersRe
 	return resp, nil
 }
 
-// candidates returns the orders to which the filters apply, oldest first.
+// candidates returns the orders that the filters still have to check, oldest first: the orders with these customer
+// references, or all orders.
 func (st *orderStore) candidates(account string, customerRefs []string) []*order {
 	if len(customerRefs) == 0 {
 		return st.list

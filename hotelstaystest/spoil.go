@@ -32,8 +32,8 @@ func (s *Server) wait(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// deliver writes the answer, changed or cut off by the fault. To abort the connection or stream, it
-// panics with http.ErrAbortHandler.
+// deliver writes the answer. If the fault cuts the answer off, deliver aborts the connection or stream: it panics
+// with http.ErrAbortHandler.
 func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *answer) {
 	f := c.fault
 	if f == nil {

@@ -50,7 +50,7 @@ type Fleet[S any] struct {
 	// process hang or fail, and its background work has no effect. A process that is never thawed is dead. If S has
 	// no background work, Freeze may be nil. Cases that need a hanging store are then skipped.
 	Freeze func(process S) (thaw func())
-	// Advance makes d pass for the store, for instance by shifting its rows. If it is nil,
+	// Advance makes the time d pass for the store, for instance by moving the times in its rows back. If it is nil,
 	// the suite sleeps. TestRateLimiter always sleeps.
 	Advance func(d time.Duration)
 	// SetBack sets the clock of the server back by d, also while methods of S run. If it is nil, the

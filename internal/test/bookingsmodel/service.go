@@ -38,7 +38,7 @@ type view [slots]revision
 // The states of orders.
 var orderStates = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{9}}
 
-// orderOf returns revision l of the order in a slot. The foreign order has other dates of stay than the orders of
+// orderOf returns the order in a slot, in revision l. The foreign order has other dates of stay than the orders of
 // Book.
 func orderOf(slot int, l revision) types.Order {
 	o := types.Order{CustomerReferenceNo: reference, PlatformReferenceNo: fmt.Sprint("p-", slot), SupplierReferenceNo: fmt.Sprint("s-", slot),

@@ -47,7 +47,7 @@ type World struct {
 	Rounds int
 	// Alone means that there is only one worker.
 	Alone bool
-	// Skew is how far the clock of the second worker may be ahead of the first's, or behind it.
+	// Skew is how far the second worker's clock may be ahead of the first worker's clock, or behind it.
 	Skew time.Duration
 	// BookTimeout is the engine's option of that name.
 	BookTimeout time.Duration
@@ -76,13 +76,13 @@ type World struct {
 	// Many means that a row of another reference may be due at the same time. One QueryOrders then asks for both
 	// references.
 	Many bool
-	// Breaks are the planted faults of the Store, the Queue or the Client.
+	// Breaks plants faults in the Store, the Queue or the Client, to show that the search finds them.
 	Breaks Breaks
 	// Only is the name of the one invariant to check. If it is empty, all invariants are checked.
 	Only string
 }
 
-// Breaks are faults of the Store, the Queue and the Client.
+// Breaks are faults that a world plants in its Store, its Queue or its Client.
 type Breaks struct {
 	NoLock       bool // a transaction is committed later than it reads its rows, without a lock
 	SameVersion  bool // the version of a row does not differ after a change
