@@ -69,34 +69,34 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 		{"100001111", book, 200, code(100001111), []error{hotelstays.ErrRateChanged}},
 		{"an unknown code", book, 200, code(100009999), nil},
 		// codes, with a status that has another meaning
-		{"100001003, 400", book, 400, code(100001003), []error{hotelstays.ErrDuplicateBooking}},
-		{"100001111, 400", book, 400, code(100001111), []error{hotelstays.ErrRateChanged}},
+		{"code 100001003 with HTTP 400", book, 400, code(100001003), []error{hotelstays.ErrDuplicateBooking}},
+		{"code 100001111 with HTTP 400", book, 400, code(100001111), []error{hotelstays.ErrRateChanged}},
 		// the status, where the code is not documented
 		{"400", read, 400, code(7), []error{hotelstays.ErrParam}},
 		{"401", read, 401, code(7), []error{hotelstays.ErrUnauthorized}},
 		{"403", read, 403, code(7), []error{hotelstays.ErrForbidden}},
 		{"404", voucher, 404, code(7), []error{hotelstays.ErrNotFound}},
-		{"404 of an operation without orders", read, 404, code(7), nil},
-		{"100000404 of an operation without orders", read, 404, code(100000404), nil},
+		{"HTTP 404 of an operation without orders", read, 404, code(7), nil},
+		{"code 100000404 of an operation without orders", read, 404, code(100000404), nil},
 		{"409", read, 409, code(7), nil},
 		{"429", read, 429, code(7), []error{hotelstays.ErrRateLimited}},
 		{"500", read, 500, code(7), nil},
 		{"504", read, 504, code(7), []error{hotelstays.ErrUpstreamTimeout}},
 		// the status, where there is no envelope
-		{"403, a page", read, 403, htmlPage, []error{hotelstays.ErrForbidden}},
-		{"404, a page", read, 404, htmlPage, nil},
-		{"404 of a voucher, a page", voucher, 404, htmlPage, nil},
-		{"504, a page", read, 504, htmlPage, []error{hotelstays.ErrUpstreamTimeout}},
+		{"HTTP 403 with an HTML page", read, 403, htmlPage, []error{hotelstays.ErrForbidden}},
+		{"HTTP 404 with an HTML page", read, 404, htmlPage, nil},
+		{"HTTP 404 of OrderVoucher with an HTML page", voucher, 404, htmlPage, nil},
+		{"HTTP 504 with an HTML page", read, 504, htmlPage, []error{hotelstays.ErrUpstreamTimeout}},
 		// Cancel
-		{"Cancel: 400", cancel, 400, code(7), []error{hotelstays.ErrCancelRefused}},
-		{"Cancel: 100000400, 400", cancel, 400, code(100000400), []error{hotelstays.ErrCancelRefused}},
-		{"Cancel: 404", cancel, 404, code(7), []error{hotelstays.ErrNotFound}},
-		{"Cancel: 404, a page", cancel, 404, htmlPage, nil},
-		{"Book: 404, an unknown outcome", book, 404, code(100000404), nil},
-		{"Cancel: 403", cancel, 403, code(7), []error{hotelstays.ErrForbidden}},
-		{"Cancel: 504, an unknown outcome", cancel, 504, code(7), nil},
-		{"Book: 504, an unknown outcome", book, 504, code(7), nil},
-		{"Book: 400 is a refused parameter", book, 400, code(7), []error{hotelstays.ErrParam}},
+		{"Cancel: HTTP 400", cancel, 400, code(7), []error{hotelstays.ErrCancelRefused}},
+		{"Cancel: HTTP 400 with code 100000400", cancel, 400, code(100000400), []error{hotelstays.ErrCancelRefused}},
+		{"Cancel: HTTP 404", cancel, 404, code(7), []error{hotelstays.ErrNotFound}},
+		{"Cancel: HTTP 404 with an HTML page", cancel, 404, htmlPage, nil},
+		{"Book: HTTP 404 is an unknown outcome", book, 404, code(100000404), nil},
+		{"Cancel: HTTP 403", cancel, 403, code(7), []error{hotelstays.ErrForbidden}},
+		{"Cancel: HTTP 504 is an unknown outcome", cancel, 504, code(7), nil},
+		{"Book: HTTP 504 is an unknown outcome", book, 504, code(7), nil},
+		{"Book: HTTP 400 is a refused parameter", book, 400, code(7), []error{hotelstays.ErrParam}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{Status: row.status, Body: row.body}))
@@ -199,12 +199,12 @@ func TestUnknownOutcomeNeverMatchesARefusal(t *testing.T) {
 
 func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	answers := map[string]transportFunc{
-		"a broken connection":    func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
-		"an HTML page":           answering(200, "<html>"),
-		"503 with Retry-After":   answering(503, "<html>", "Retry-After", "1"),
-		"500, a documented code": answering(500, `{"code":100001111,"msg":"m"}`),
-		"502, a documented code": answering(502, `{"code":100001003,"msg":"m"}`),
-		"400, no code":           answering(400, `{"code":0,"msg":"m"}`),
+		"a broken connection":             func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
+		"an HTML page":                    answering(200, "<html>"),
+		"HTTP 503 with Retry-After":       answering(503, "<html>", "Retry-After", "1"),
+		"HTTP 500 with a documented code": answering(500, `{"code":100001111,"msg":"m"}`),
+		"HTTP 502 with a documented code": answering(502, `{"code":100001003,"msg":"m"}`),
+		"HTTP 400 with code 0":            answering(400, `{"code":0,"msg":"m"}`),
 	}
 	for _, status := range []int{400, 401, 403, 404, 429, 500, 504} {
 		answers[strconv.Itoa(status)] = answering(status, "<html>")
@@ -293,14 +293,17 @@ func TestErrorNamesTheStepInWhichACallFailed(t *testing.T) {
 		"lookup":    {unresolved, "CheckAvail: no connection: dial tcp: lookup host.example: no such host (nothing", false},
 		"proxy":     {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
 		"handshake": {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
-		"stalled before answer": {pipes(stall), "CheckAvail: the call's own time limit of 1s passed: context deadline exceeded (sent, but no complete answer",
+		"stalled before answer": {pipes(stall),
+			"CheckAvail: the call's own time limit of 1s passed: context deadline exceeded (sent, but no complete answer",
 			true},
-		"closed before answer": {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, but no complete answer",
+		"closed before answer": {pipes(says("")),
+			"CheckAvail: the connection was closed before an answer came: EOF (sent, but no complete answer",
 			true},
 		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }),
 			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own time limit of 1s passed: " +
 				"context deadline exceeded (sent, but no complete", true},
-		"closed in the answer": {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, but no complete",
+		"closed in the answer": {pipes(says(half)),
+			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, but no complete",
 			true},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -65,20 +65,20 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		{"tax is gone", func(o *pkg) { o.Tax = nil }, tax, false, false},
 		{"cancel fee rises", func(o *pkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fees, false, true},
 		{"cancel fee rises by more than the limit", func(o *pkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fees, false, false},
-		{"cancel deadline", func(o *pkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fees, false, false},
+		{"cancel deadline changes", func(o *pkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fees, false, false},
 		{"one cancel fee fewer", func(o *pkg) { o.CancelFees = o.CancelFees[:1] }, fees, false, false},
 		{"refundableMode", func(o *pkg) { o.RefundableMode = types.RefundableNo }, fields(types.OfferRefundableMode), false, false},
 		{"refundableUntil", func(o *pkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(types.OfferRefundableUntil), false, false},
-		{"board", func(o *pkg) { o.Board.BoardID = types.BoardRO }, fields(types.OfferBoard), false, false},
+		{"board changes", func(o *pkg) { o.Board.BoardID = types.BoardRO }, fields(types.OfferBoard), false, false},
 		{"board is gone", func(o *pkg) { o.Board = nil }, fields(types.OfferBoard), false, false},
-		{"check-in", func(o *pkg) { o.CheckIn = "2000-03-11" }, fields(types.OfferCheckIn), false, false},
-		{"check-out", func(o *pkg) { o.CheckOut = "2000-03-12" }, fields(types.OfferCheckOut), false, false},
-		{"packaging", func(o *pkg) { o.IncludesPackaging = true }, fields(types.OfferPackaging), false, false},
-		{"ratePkgId", func(o *pkg) { o.RatePkgID = "other" }, fields(types.OfferRatePkgID), false, false},
+		{"check-in changes", func(o *pkg) { o.CheckIn = "2000-03-11" }, fields(types.OfferCheckIn), false, false},
+		{"check-out changes", func(o *pkg) { o.CheckOut = "2000-03-12" }, fields(types.OfferCheckOut), false, false},
+		{"packaging changes", func(o *pkg) { o.IncludesPackaging = true }, fields(types.OfferPackaging), false, false},
+		{"ratePkgId changes", func(o *pkg) { o.RatePkgID = "other" }, fields(types.OfferRatePkgID), false, false},
 
 		// The parts are equal by value.
 		{"no change", func(*pkg) {}, nil, true, true},
-		{"other digits", func(o *pkg) {
+		{"amounts written with other digits", func(o *pkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "120.5", "1.5e2"
 			o.Tax.Total.Amount, o.CancelFees[1].Fee.Amount, o.CancelFees[0].Fee.Amount = "10", "60.250", "0.00"
 		}, nil, true, true},
@@ -87,11 +87,14 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		}, nil, true, true},
 
 		// Several parts change.
-		{"all cheaper", func(o *pkg) {
+		{"all amounts fall", func(o *pkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "108.45", "135.00"
 			o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount, o.CancelFees[1].Fee.Amount = "9.00", "9.00", "54.22"
 		}, slices.Concat(net, gross, tax, fees), true, true},
-		{"cheaper, and not refundable", func(o *pkg) { o.TotalRate.NetRate.Amount, o.RefundableMode = "100", types.RefundableNo },
+		{"the net total falls, and the offer is no longer refundable", func(o *pkg) {
+			o.TotalRate.NetRate.Amount, o.RefundableMode = "100",
+				types.RefundableNo
+		},
 			fields(types.OfferNetTotal, types.OfferRefundableMode), false, false},
 	} {
 		now := seenOffer()
@@ -160,12 +163,12 @@ func TestCompareOrderSkipsWhatTheOrderLacks(t *testing.T) {
 		"refundableMode": {func(o *types.Order) { o.Rooms[1].RefundableMode = types.RefundableNo }, "refundableMode: no, was full"},
 		"refundableUntil": {func(o *types.Order) { o.Rooms[0].RefundableUntil = "2000-02-01T12:00:00Z" },
 			"refundableUntil: 2000-02-01T12:00:00Z, was 2000-03-01T12:00:00Z"},
-		"board":      {func(o *types.Order) { o.Rooms[1].Board = &types.Board{BoardID: types.BoardRO} }, "board: RO, was BB"},
-		"check-in":   {func(o *types.Order) { o.CheckIn = "2000-03-09" }, "checkIn: 2000-03-09, was 2000-03-10"},
-		"check-out":  {func(o *types.Order) { o.CheckOut = "2000-03-19" }, "checkOut: 2000-03-19, was 2000-03-13"},
-		"packaging":  {func(o *types.Order) { o.Rooms[0].IncludesPackaging = true }, "includesPackaging: true, was false"},
-		"ratePkgId":  {func(o *types.Order) { o.Rooms[0].RatePkgID, o.Rooms[1].RatePkgID = "a", "b" }, "ratePkgId: a, was pkg"},
-		"cancelTime": {func(o *types.Order) { o.CancelTime = "0001-01-01T00:00:00Z" }, "cancelTime: 0001-01-01T00:00:00Z, was nothing"},
+		"board changes":     {func(o *types.Order) { o.Rooms[1].Board = &types.Board{BoardID: types.BoardRO} }, "board: RO, was BB"},
+		"check-in changes":  {func(o *types.Order) { o.CheckIn = "2000-03-09" }, "checkIn: 2000-03-09, was 2000-03-10"},
+		"check-out changes": {func(o *types.Order) { o.CheckOut = "2000-03-19" }, "checkOut: 2000-03-19, was 2000-03-13"},
+		"packaging changes": {func(o *types.Order) { o.Rooms[0].IncludesPackaging = true }, "includesPackaging: true, was false"},
+		"ratePkgId changes": {func(o *types.Order) { o.Rooms[0].RatePkgID, o.Rooms[1].RatePkgID = "a", "b" }, "ratePkgId: a, was pkg"},
+		"cancelTime":        {func(o *types.Order) { o.CancelTime = "0001-01-01T00:00:00Z" }, "cancelTime: 0001-01-01T00:00:00Z, was nothing"},
 	} {
 		order := ordered()
 		tc.change(order)
@@ -227,25 +230,27 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	}{
 		{"a rise within the percentage", rise("123.5125"), "2.5", types.Money{}, true},
 		{"a rise beyond the percentage", rise("123.5126"), "2.5", types.Money{}, false},
-		{"zero percent", rise("120.51"), "0", types.Money{}, false},
-		{"negative percent", rise("120.51"), "-5", types.Money{}, false},
-		{"negative percent, a fall", rise("120.49"), "-5", types.Money{}, true},
+		{"a rise with a percentage of zero", rise("120.51"), "0", types.Money{}, false},
+		{"a rise with a negative percentage", rise("120.51"), "-5", types.Money{}, false},
+		{"a fall with a negative percentage", rise("120.49"), "-5", types.Money{}, true},
 		{"a percentage of 1e99", rise("120.51"), "1e99", types.Money{}, false},
-		{"no percent, within the amount", rise("121.50"), "0", *usd("1"), true},
-		{"from a net total of zero", net(usd("0"), usd("0.01")), "50", types.Money{}, false},
-		{"from no net total", net(&types.Money{Currency: "USD"}, usd("0.01")), "50", types.Money{}, false},
-		{"to another currency", net(usd("120.50"), &types.Money{Currency: "KWD", Amount: "120.51"}), "50", types.Money{}, false},
+		{"a rise within the amount, with a percentage of zero", rise("121.50"), "0", *usd("1"), true},
+		{"a rise from a net total of zero", net(usd("0"), usd("0.01")), "50", types.Money{}, false},
+		{"the seen offer has no net total", net(&types.Money{Currency: "USD"}, usd("0.01")), "50", types.Money{}, false},
+		{"the currency changes", net(usd("120.50"), &types.Money{Currency: "KWD", Amount: "120.51"}), "50", types.Money{}, false},
 		{"gross total", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.01" }, "2.5", types.Money{}, true},
-		{"gross total beyond", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.02" }, "2.5", types.Money{}, false},
-		{"cancellation fee beyond", func(_, now *types.RoomRatePkg) { now.CancelFees[0].Fee.Amount = "3.02" }, "2.5", types.Money{}, false},
+		{"gross total rises beyond the percentage", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.02" }, "2.5",
+			types.Money{}, false},
+		{"cancellation fee rises beyond the percentage", func(_, now *types.RoomRatePkg) { now.CancelFees[0].Fee.Amount = "3.02" }, "2.5",
+			types.Money{}, false},
 		{"tax in another currency", func(seen, now *types.RoomRatePkg) {
 			seen.Tax.Total, now.Tax.Total = &types.Money{Currency: "JPY", Amount: "1"}, &types.Money{Currency: "JPY", Amount: "2"}
 		}, "50", types.Money{}, false},
 		{"within both limits", rise("121.50"), "2.5", *usd("1"), true},
 		{"within the percentage, beyond the amount", rise("121.51"), "2.5", *usd("1"), false},
 		{"within the amount, beyond the percentage", rise("123.52"), "2.5", *usd("10"), false},
-		{"with an amount that is empty", rise("120.51"), "2.5", *usd(""), false},
-		{"with an amount in another currency", rise("120.51"), "2.5", types.Money{Currency: "EUR", Amount: "10"}, false},
+		{"the limit is an empty amount", rise("120.51"), "2.5", *usd(""), false},
+		{"the limit has another currency", rise("120.51"), "2.5", types.Money{Currency: "EUR", Amount: "10"}, false},
 	} {
 		seen, now := seenOffer(), seenOffer()
 		tc.change(seen, now)

@@ -161,9 +161,9 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 
 		{name: "slow polls", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
 			polls: allPolls, ends: 615, state: hotelstays.BookingAbsent},
-		{name: "polls that run into their time-out", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
+		{name: "each poll times out", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
 			polls: allPolls, ends: 620, state: hotelstays.BookingUnverified},
-		{name: "two polls run into their time-out", heals: 31, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay,
+		{name: "two polls time out", heals: 31, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay,
 			Delay: time.Hour}),
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
 
@@ -178,7 +178,7 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
 		// A poll that begins before the end of the schedule and ends after it proves no absence, because the order
 		// may have become visible in between. Another poll follows.
-		{name: "a poll across the end", wakeups: []float64{590},
+		{name: "a poll begins before the end of the schedule and ends after it", wakeups: []float64{590},
 			poll:  hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 15 * s, Skip: 5, Times: 1},
 			polls: []float64{0, 30, 90, 210, 450, 590, 605}, ends: 605, state: hotelstays.BookingAbsent},
 	} {
@@ -388,9 +388,9 @@ func TestRecoveryStoredBeforeBookStartsWithItsFirstPoll(t *testing.T) {
 		polls   []float64 // from the restart
 		state   hotelstays.BookingState
 	}{
-		{"before Book", false, 0, allPolls, hotelstays.BookingAbsent},
-		{"during Book", true, 0, []float64{0}, hotelstays.BookingFound},
-		{"during Book, visible late", true, 5 * time.Minute, []float64{0, 30, 90, 210}, hotelstays.BookingFound},
+		{"the process dies before Book", false, 0, allPolls, hotelstays.BookingAbsent},
+		{"the process dies during Book", true, 0, []float64{0}, hotelstays.BookingFound},
+		{"the process dies during Book, and the order appears late", true, 5 * time.Minute, []float64{0, 30, 90, 210}, hotelstays.BookingFound},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
@@ -760,29 +760,32 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 		polls []float64
 		state hotelstays.BookingState // BookingOpen: the outcome is nil and the error is the refusal
 	}{
-		{"parameter", refused(400, types.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"credential", refused(401, types.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"rate limit", refused(429, types.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"duplicate", refused(200, types.CodeDuplicateBooking, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"a refused parameter", refused(400, types.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"a refused credential", refused(401, types.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"the rate limit is exceeded", refused(429, types.CodeRateLimited, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"a duplicate booking", refused(200, types.CodeDuplicateBooking, false), failing, 0, nil, hotelstays.BookingOpen},
 
-		{"a code of ServiceFacts", refused(200, known, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"a code of ServiceFacts, HTTP 400", refused(400, known, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"a code of ServiceFacts, HTTP 500, and the order", refused(500, known, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
+		{"a code in RefusalCodes", refused(200, known, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"a code in RefusalCodes with HTTP 400", refused(400, known, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"a code in RefusalCodes with HTTP 500, but the order exists", refused(500, known, true), noFault, 0, []float64{0},
+			hotelstays.BookingFound},
 
-		{"an undocumented code, no order", refused(200, undocumented, false), noFault, 0, []float64{0}, hotelstays.BookingOpen},
-		{"an undocumented code, and the order", refused(200, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
-		{"HTTP 400, and the order", refused(400, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
+		{"an undocumented code, and no order exists", refused(200, undocumented, false), noFault, 0, []float64{0}, hotelstays.BookingOpen},
+		{"an undocumented code, but the order exists", refused(200, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
+		{"HTTP 400, but the order exists", refused(400, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
 		{"HTTP 401", refused(401, undocumented, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"HTTP 408, no order", refused(408, undocumented, false), noFault, 0, []float64{0}, hotelstays.BookingOpen},
-		{"HTTP 408, and the order", refused(408, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
+		{"HTTP 408, and no order exists", refused(408, undocumented, false), noFault, 0, []float64{0}, hotelstays.BookingOpen},
+		{"HTTP 408, but the order exists", refused(408, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
 		{"HTTP 429", refused(429, undocumented, false), failing, 0, nil, hotelstays.BookingOpen},
-		{"HTTP 504, no order", refused(504, undocumented, false), noFault, 0, allPolls, hotelstays.BookingAbsent},
-		{"HTTP 504 with the code of a refusal, no order", refused(504, types.CodeRateChanged, false), noFault, 0, allPolls,
+		{"HTTP 504, and no order exists", refused(504, undocumented, false), noFault, 0, allPolls, hotelstays.BookingAbsent},
+		{"HTTP 504 with the code of a refusal, and no order exists", refused(504, types.CodeRateChanged, false), noFault, 0, allPolls,
 			hotelstays.BookingAbsent},
-		{"a code of other operations, no order", refused(404, types.CodeNotFound, false), noFault, 0, []float64{0}, hotelstays.BookingOpen},
-		{"polls fail first, no order", refused(200, undocumented, false), failing, 50, allPolls, hotelstays.BookingOpen},
-		{"polls fail first, and the order", refused(200, undocumented, true), failing, 50, []float64{0, 30, 90}, hotelstays.BookingFound},
-		{"polls fail", refused(200, undocumented, false), failing, 0, allPolls, hotelstays.BookingUnverified},
+		{"a code of other operations, and no order exists", refused(404, types.CodeNotFound, false), noFault, 0, []float64{0},
+			hotelstays.BookingOpen},
+		{"the first polls fail, and no order exists", refused(200, undocumented, false), failing, 50, allPolls, hotelstays.BookingOpen},
+		{"the first polls fail, but the order exists", refused(200, undocumented, true), failing, 50, []float64{0, 30, 90},
+			hotelstays.BookingFound},
+		{"each poll fails", refused(200, undocumented, false), failing, 0, allPolls, hotelstays.BookingUnverified},
 		{"polls are forbidden", refused(403, 100000403, false), pollAnswer(403, ""), 0, []float64{0}, hotelstays.BookingUnverified},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
@@ -830,16 +833,17 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 		changes   string // the parts in which the order differs
 	}{
 		{"the same offer", func(*types.RoomRatePkg) {}, false, "", ""},
-		{"nothing expected", nil, false, "", ""},
-		{"check-in", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, false,
+		{"no offer is expected", nil, false, "", ""},
+		{"another check-in", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, false,
 			"check-in is 2000-03-10, expected 2000-03-09", "checkIn"},
-		{"check-out", func(p *types.RoomRatePkg) { p.CheckOut = "2000-03-14" }, false,
+		{"another check-out", func(p *types.RoomRatePkg) { p.CheckOut = "2000-03-14" }, false,
 			"check-out is 2000-03-13, expected 2000-03-14", "checkOut"},
-		{"cancelled, and other dates", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, true,
+		{"a cancelled order with another check-in", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, true,
 			"check-in is 2000-03-10, expected 2000-03-09", "checkIn cancelTime"},
-		{"net total", func(p *types.RoomRatePkg) { p.TotalRate.NetRate.Amount = "1.00" }, false, "", "netTotal"},
-		{"cancelled", func(*types.RoomRatePkg) {}, true, "", "cancelTime"},
-		{"no dates", func(p *types.RoomRatePkg) { p.CheckIn, p.CheckOut = "", "soon" }, false, "", "checkIn checkOut"},
+		{"another net total", func(p *types.RoomRatePkg) { p.TotalRate.NetRate.Amount = "1.00" }, false, "", "netTotal"},
+		{"a cancelled order", func(*types.RoomRatePkg) {}, true, "", "cancelTime"},
+		{"an expected offer without valid dates", func(p *types.RoomRatePkg) { p.CheckIn, p.CheckOut = "", "soon" }, false, "",
+			"checkIn checkOut"},
 	} {
 		for how := range testsize.SomeOf(chosen, []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"}) {
 			inBubble(t, tc.name+", "+how, func(t *testing.T) {
@@ -941,14 +945,16 @@ func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 		stored hotelstays.BookingRecovery
 		polls  []float64
 	}{
-		"Book ends in an hour": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), NextPoll: now.Add(2 * time.Hour)},
+		"Book ends an hour in the future": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), NextPoll: now.Add(2 * time.Hour)},
 			allPolls},
-		"Book ends in an hour, three polls": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 3}, allPolls},
-		"Book ends in an hour, all polls":   {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 6}, allPolls},
-		"six polls, no end time":            {hotelstays.BookingRecovery{Polls: 6}, allPolls},
-		"six polls, ended just now":         {hotelstays.BookingRecovery{EndedAt: now, Polls: 6}, []float64{0, 0, 150, 300, 450, 600}},
-		"the next poll in a year":           {hotelstays.BookingRecovery{EndedAt: now, NextPoll: now.AddDate(1, 0, 0)}, allPolls},
-		"Book ended 100 s ago, the next poll in a day": {
+		"Book ends an hour in the future, after three polls": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 3}, allPolls},
+		"Book ends an hour in the future, after all polls":   {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 6}, allPolls},
+		"six polls, but no time at which Book ended":         {hotelstays.BookingRecovery{Polls: 6}, allPolls},
+		"six polls, but Book ended just now": {hotelstays.BookingRecovery{EndedAt: now, Polls: 6}, []float64{0, 0, 150, 300,
+			450, 600}},
+		"the next poll is in a year": {hotelstays.BookingRecovery{EndedAt: now, NextPoll: now.AddDate(1, 0, 0)},
+			allPolls},
+		"Book ended 100 s ago, and the next poll is in a day": {
 			hotelstays.BookingRecovery{EndedAt: now.Add(-100 * time.Second), Polls: 3, NextPoll: now.AddDate(0, 0, 1)},
 			[]float64{0, 110, 350, 500}, // immediately, and then on the schedule
 		},

@@ -139,8 +139,8 @@ func TestIncompleteListingIsAnError(t *testing.T) {
 			{"a page that repeats", 0, [][]string{a, a, c}, 2, true, true, false, 0},
 			{"pages that repeat in a circle", 0, [][]string{a, b, a, b, c}, 3, true, true, false, 0},
 			{"the same items in another order", 0, [][]string{a, {"2", "1"}, c}, 3, false, false, false, 0},
-			{"pages without, and with only platform ids", 0, [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false, false, 0},
-			{"ids that look alike when joined", 0, [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
+			{"pages with ids, and pages with only platform ids", 0, [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false, false, 0},
+			{"ids that are equal only when joined", 0, [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages, noHasMore: tc.noHasMore, total: tc.total}
@@ -252,9 +252,9 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 		requests int
 	}{
 		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
-		{"failing at each attempt", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4},
+		{"a batch that fails at each attempt", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4},
 			[]hotelstays.CallOption{hotelstays.WithParallelism(1)}, []int{20, 30}, 0, 16},
-		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7},
+		{"a batch whose third page is refused", hotelstaystest.Fault{Status: 400, Skip: 7},
 			[]hotelstays.CallOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(50)}, []int{50, 100}, 2, 11},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {

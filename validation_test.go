@@ -216,7 +216,7 @@ func TestSearchRequestsAreValidated(t *testing.T) {
 		{"HotelList: not a country", list(func(r *listReq) { r.CountryCode, r.ResidencyCode, r.NationalityCode = "ARE", "971", "C" }),
 			noCountries},
 		{"HotelRates: nothing set", &ratesReq{}, faultsIn("Session-Id", "checkIn", "checkOut", "hotelId", "roomOccupancies")},
-		{"HotelRates: good", rates(func(r *ratesReq) {}), accepted},
+		{"HotelRates: a valid request", rates(func(r *ratesReq) {}), accepted},
 		{"HotelRates: not a country", rates(func(r *ratesReq) { r.CountryCode, r.ResidencyCode, r.NationalityCode = "ARE", "971", "C" }),
 			noCountries},
 	})
@@ -236,7 +236,7 @@ func TestBookingRequestsAreValidated(t *testing.T) {
 		{"CheckAvail: nothing set", &hotelstays.CheckAvailRequest{}, faultsIn("Session-Id", "ratePkgId")},
 		{"Book: nothing set", &bookReq{},
 			faultsIn("Session-Id", "customerReferenceNo", "guests", "holder.firstName", "holder.lastName", "ratePkgId")},
-		{"Book: good", book(func(r *bookReq) {}), accepted},
+		{"Book: a valid request", book(func(r *bookReq) {}), accepted},
 		{"Book: an empty guest", book(func(r *bookReq) { r.Guests = append(r.Guests, types.Guest{}) }),
 			faultsIn("guests[1].firstName", "guests[1].lastName", "guests[1].roomIndex")},
 		{"Book: negative room", guest(func(g *types.Guest) { g.RoomIndex = -1 }), faultsIn("guests[0].roomIndex")},
@@ -249,7 +249,7 @@ func TestBookingRequestsAreValidated(t *testing.T) {
 		{"Book: passport of 50 characters, 150 bytes", passport(strings.Repeat("号", 50)), accepted},
 		{"Book: passport of 51 characters", passport(strings.Repeat("A", 51)), faultsIn("guests[0].passportNumber")},
 		{"Book: a passport number masked by a log", passport("[redacted]"), faultsIn("guests[0].passportNumber")},
-		{"Book: callback", book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" }), accepted},
+		{"Book: a valid callback", book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" }), accepted},
 		{"Book: callback without TLS", book(func(r *bookReq) { r.CallbackURL = "http://hooks.example.test/x" }), faultsIn("callbackUrl")},
 		{"Book: callback to this machine", book(func(r *bookReq) { r.CallbackURL = "https://127.0.0.1/x" }), faultsIn("callbackUrl")},
 	}...))
@@ -372,16 +372,16 @@ func TestOptionValuesAreValidated(t *testing.T) {
 		{"too many attempts", "WithMaxAttempts", hotelstays.WithMaxAttempts(101)},
 		{"no function for ids", "WithRequestID", hotelstays.WithRequestID(nil)},
 		{"no function for times", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(nil)},
-		{"a state that is unreadable", "WithServiceFacts",
+		{"an unreadable status as cancelled", "WithServiceFacts",
 			withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{types.OrderStatusUnreadable}})},
-		{"a state in two lists", "WithServiceFacts", withStates(hotelstays.StatusMeanings{
+		{"a status in two lists", "WithServiceFacts", withStates(hotelstays.StatusMeanings{
 			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}})},
-		{"the code of a success", "WithServiceFacts", refusing(hotelstays.OpBook, 7, 0)},
-		{"a negative code", "WithServiceFacts", refusing(hotelstays.OpCancel, -1)},
-		{"codes of an unknown operation", "WithServiceFacts", refusing("book", 7)},
-		{"codes of a read", "WithServiceFacts", refusing(hotelstays.OpQueryOrders, 7)},
-		{"an open state as confirmed", "WithServiceFacts", withStates(hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2, 1}})},
-		{"an open state as cancelled", "WithServiceFacts", withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{0}})},
+		{"the code of a success as a refusal", "WithServiceFacts", refusing(hotelstays.OpBook, 7, 0)},
+		{"a negative refusal code", "WithServiceFacts", refusing(hotelstays.OpCancel, -1)},
+		{"refusal codes of an unknown operation", "WithServiceFacts", refusing("book", 7)},
+		{"refusal codes of an operation that only reads", "WithServiceFacts", refusing(hotelstays.OpQueryOrders, 7)},
+		{"an open status as confirmed", "WithServiceFacts", withStates(hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2, 1}})},
+		{"an open status as cancelled", "WithServiceFacts", withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{0}})},
 		{"nil", "opts", nil},
 	} {
 		err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")), row.opt)
@@ -446,7 +446,7 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 			"[64:ff9b::127.0.0.1] [64:ff9b::a00:1] [64:ff9b::6440:1] [64:ff9b::a9fe:a9fe] [64:ff9b::808:808] [64:ff9b:1::7f00:1] " +
 			"[2002:7f00:1::1] [2002:a00:1::1] [2002:c0a8:101::1] [2002:808:808::1] [2001::1] [2001:0:7f00:1::] [::ffff:0:127.0.0.1]",
 		"IPv6 with a zone": "[fe80::1%25eth0] [2a00:1450:4001:81b::200e%25eth0] [::1%25lo] [::ffff:8.8.8.8%25eth0]",
-		"no public name": "localhost LOCALHOST localhost. localhost:8443 app.localhost app.LocalHost. intranet intranet. hooks:8443 " +
+		"a name that is not public": "localhost LOCALHOST localhost. localhost:8443 app.localhost app.LocalHost. intranet intranet. hooks:8443 " +
 			"hooks.internal a.b.internal hooks.INTERNAL hooks.internal. printer.local a.b.Local printer.local.",
 		"characters of no host": "hooks<1>.example a,b.example hooks.example! $hooks.example",
 		"a look-alike":          "ｌocalhost １２７.0.0.1 127。0。0。1 127%E3%80%820%E3%80%820%E3%80%821 hooks.ınternal",

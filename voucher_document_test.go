@@ -213,7 +213,7 @@ func documentFaults() map[string]documentFault {
 		return []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(int64(size))}
 	}
 	faults := map[string]documentFault{
-		"a bit flipped": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
+		"a document with a flipped bit": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"another document": {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3,
 			text: "; do not use it; call OrderVoucher again"},
 		"one byte more":          {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
@@ -229,30 +229,37 @@ func documentFaults() map[string]documentFault {
 		"no answer": {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "could not be downloaded", asks: 1},
 		"no body": {serve: func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil },
 			text: "the document could not be downloaded", asks: 1},
-		"too large":                             {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
-		"longer than stated and than the limit": {change: sized(1), opts: atMost(n - 1), text: fmt.Sprintf("more than %d bytes", n-1), asks: 1},
-		"above the limit": {opts: atMost(n - 1), text: fmt.Sprintf("the limit is %d (WithMaxVoucherBytes)", n-1), asks: 1,
+		"a stated size above 64 MiB": {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
+		"a document longer than its stated size and than the limit": {change: sized(1), opts: atMost(n - 1),
+			text: fmt.Sprintf("more than %d bytes", n-1), asks: 1},
+		"a stated size above the limit": {opts: atMost(n - 1), text: fmt.Sprintf("the limit is %d (WithMaxVoucherBytes)", n-1), asks: 1,
 			unfetched: true},
-		"unsigned": {change: unsigned, is: hotelstays.ErrVoucherUnsigned, text: "WithUnsignedVouchers", asks: 1,
+		"an unsigned voucher": {change: unsigned, is: hotelstays.ErrVoucherUnsigned, text: "WithUnsignedVouchers", asks: 1,
 			unfetched: true},
-		"unsigned, of another size": {change: unsigned, serve: serving(voucherOld), opts: unsignedAllowed, is: hotelstays.ErrVoucherAltered,
+		"an unsigned voucher of another size": {change: unsigned, serve: serving(voucherOld), opts: unsignedAllowed,
+			is:   hotelstays.ErrVoucherAltered,
 			asks: 3},
-		"unsigned, without a size": {change: func(v *types.Voucher) { v.Signature, v.ByteSize = nil, 0 }, opts: unsignedAllowed, text: "0 bytes",
+		"an unsigned voucher without a size": {change: func(v *types.Voucher) { v.Signature, v.ByteSize = nil, 0 }, opts: unsignedAllowed,
+			text: "0 bytes",
 			asks: 1, unfetched: true},
-		"unsigned, a redirect": {change: unsigned, serve: redirecting(302, voucherLink+"&again"), opts: unsignedAllowed,
+		"an unsigned voucher, and a redirect": {change: unsigned, serve: redirecting(302, voucherLink+"&again"), opts: unsignedAllowed,
 			text: "none if the voucher has no digest", asks: 1},
-		"no digest, a redirect": {change: func(v *types.Voucher) { v.Signature.Digest = "" }, serve: redirecting(302, voucherLink+"&again"),
+		"a voucher without a digest, and a redirect": {change: func(v *types.Voucher) { v.Signature.Digest = "" }, serve: redirecting(302,
+			voucherLink+"&again"),
 			opts: unsignedAllowed, text: "none if the voucher has no digest", asks: 1},
-		"inline, a bit flipped": {change: inlined(flipped), is: hotelstays.ErrVoucherAltered, asks: 3, unfetched: true},
-		"inline, not base64": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 += "!!!!" }, text: "base64", asks: 1,
+		"an inline document with a flipped bit": {change: inlined(flipped), is: hotelstays.ErrVoucherAltered, asks: 3, unfetched: true},
+		"an inline document that is not base64": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 += "!!!!" },
+			text: "base64", asks: 1,
 			unfetched: true},
-		"inline, base64 cut": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 = v.Content.Base64[1:] },
+		"an inline document with cut base64": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 = v.Content.Base64[1:] },
 			is: io.ErrUnexpectedEOF, asks: 3, unfetched: true},
-		"inline, unsigned": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Signature = nil }, is: hotelstays.ErrVoucherUnsigned,
+		"an inline document of an unsigned voucher": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Signature = nil },
+			is:   hotelstays.ErrVoucherUnsigned,
 			asks: 1, unfetched: true},
-		"inline, above the limit": {change: inlined(voucherDoc), opts: atMost(5), text: "WithMaxVoucherBytes", asks: 1,
+		"an inline document above the limit": {change: inlined(voucherDoc), opts: atMost(5), text: "WithMaxVoucherBytes", asks: 1,
 			unfetched: true},
-		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: unsignedAllowed, is: hotelstays.ErrVoucherAltered, asks: 3},
+		"an altered document of a signed voucher, while unsigned vouchers are allowed": {serve: serving(flipped), opts: unsignedAllowed,
+			is: hotelstays.ErrVoucherAltered, asks: 3},
 	}
 	for name, quote := range map[string]func(*url.URL) string{
 		"path": func(u *url.URL) string { return u.Path }, "file": func(u *url.URL) string { return path.Base(u.Path) },
@@ -608,9 +615,9 @@ func TestSaveVoucherDoesNotFetchAnInlineDocument(t *testing.T) {
 		tooLarge      bool
 		asks, fetches int
 	}{
-		"inline":    {inlined(voucherDoc), false, 1, 0},
-		"left out":  {nil, false, 1, 1},
-		"too large": {nil, true, 1, 1},
+		"inline":               {inlined(voucherDoc), false, 1, 0},
+		"a link":               {nil, false, 1, 1},
+		"refused as too large": {nil, true, 1, 1},
 	} {
 		service := serviceOf(tc.change, nil)
 		refused := 0

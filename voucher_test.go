@@ -93,11 +93,11 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 		err       error
 		says      string
 	}{
-		{name: "ready", at: 47, happens: func(s server) { s.ConfirmOrder("ref-1") }, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80,
-			status: types.VoucherGenerated}, // PENDING at 50 s, ready at 52 s
-		{name: "failed", at: 12, happens: func(s server) { s.FailVoucher("ref-1") }, polls: []float64{0, 5, 10, 20}, ends: 20,
+		{name: "the voucher is ready", at: 47, happens: func(s server) { s.ConfirmOrder("ref-1") }, polls: []float64{0, 5, 10, 20, 50, 80},
+			ends: 80, status: types.VoucherGenerated}, // PENDING at 50 s, ready at 52 s
+		{name: "the voucher fails", at: 12, happens: func(s server) { s.FailVoucher("ref-1") }, polls: []float64{0, 5, 10, 20}, ends: 20,
 			status: types.VoucherFailed},
-		{name: "cancelled", at: 6, happens: func(s server) { s.SetOrderStatus("ref-1", 3) }, polls: []float64{0, 5, 10}, ends: 10,
+		{name: "the order is cancelled", at: 6, happens: func(s server) { s.SetOrderStatus("ref-1", 3) }, polls: []float64{0, 5, 10}, ends: 10,
 			status: types.VoucherCancelled},
 		{name: "an unknown status", fault: fault(-1, status(200, voucherAnswer("ARCHIVED", nil))), polls: []float64{0}, status: "ARCHIVED"},
 		{name: "ctx ends", within: 2 * time.Minute, polls: []float64{0, 5, 10, 20, 50, 80, 110}, ends: 120,
@@ -109,7 +109,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
 			status: types.VoucherGenerated},
 		{name: "an unknown reference", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},
-		{name: "forbidden", fault: fault(1, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2}),
+		{name: "a poll is forbidden", fault: fault(1, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2}),
 			polls: []float64{0, 5, 10}, ends: 10, status: types.VoucherNotGenerated, err: hotelstays.ErrForbidden},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
@@ -255,12 +255,15 @@ func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 		to    string // %d is the number of the redirect
 		err   string
 	}{
-		"301, 302 and 303":           {[]int{301, 302, 303}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
-		"307 and 308":                {[]int{307, 308}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
-		"on the same server":         {[]int{302, 302}, "../%d?proof=" + voucherSecret, ""},
-		"one too many":               {[]int{302, 302, 302, 302}, "/doc/%d?proof=" + voucherSecret, "HTTP 302; at most three redirects"},
-		"to a link that has expired": {[]int{302, 403}, "https://files.example/%d?proof=" + voucherSecret, "the link has expired: HTTP 403"},
-		"to a server that fails":     {[]int{302, 503}, "https://files.example/%d?proof=" + voucherSecret, "HTTP 503; try again later"},
+		"301, 302 and 303":              {[]int{301, 302, 303}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
+		"307 and 308":                   {[]int{307, 308}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
+		"a redirect to the same server": {[]int{302, 302}, "../%d?proof=" + voucherSecret, ""},
+		"one redirect too many": {[]int{302, 302, 302, 302}, "/doc/%d?proof=" + voucherSecret,
+			"HTTP 302; at most three redirects"},
+		"a redirect to a link that has expired": {[]int{302, 403}, "https://files.example/%d?proof=" + voucherSecret,
+			"the link has expired: HTTP 403"},
+		"a redirect to a server that fails": {[]int{302, 503}, "https://files.example/%d?proof=" + voucherSecret,
+			"HTTP 503; try again later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := serviceOf(nil, nil)
@@ -497,27 +500,31 @@ func TestWithVoucherHostsTakesOnlyHostNamesAndAddresses(t *testing.T) {
 
 func TestErrorsHideTheVoucherLink(t *testing.T) {
 	for name, serve := range map[string]func(*http.Request) (*http.Response, error){
-		"transport quotes": func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + r.URL.String()) },
-		"path and query": func(r *http.Request) (*http.Response, error) {
+		"the transport quotes the link": func(r *http.Request) (*http.Response, error) {
+			return nil, errors.New("no route to " + r.URL.String())
+		},
+		"the transport quotes path and query": func(r *http.Request) (*http.Response, error) {
 			return nil, errors.New("GET " + r.URL.RequestURI() + ": no route to host")
 		},
-		"the query": func(r *http.Request) (*http.Response, error) { return nil, errors.New("cannot sign " + r.URL.RawQuery) },
-		"nested url.Error": func(r *http.Request) (*http.Response, error) {
+		"the transport quotes the query": func(r *http.Request) (*http.Response, error) {
+			return nil, errors.New("cannot sign " + r.URL.RawQuery)
+		},
+		"a nested url.Error has the link": func(r *http.Request) (*http.Response, error) {
 			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
 		},
-		"broken off": func(r *http.Request) (*http.Response, error) {
+		"the answer breaks off with an error that quotes the link": func(r *http.Request) (*http.Response, error) {
 			return replyOf(200, iotest.ErrReader(errors.New("reading "+r.URL.String()))), nil
 		},
-		"malformed location": func(r *http.Request) (*http.Response, error) {
+		"a malformed Location has the link": func(r *http.Request) (*http.Response, error) {
 			return reply(302, "", "Location", "http://[::1"+r.URL.RequestURI()), nil
 		},
-		"the target of a redirect": func(r *http.Request) (*http.Response, error) {
+		"the target of a redirect fails": func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path == "/moved" {
 				return nil, errors.New("GET " + r.URL.RequestURI() + ": no route to host")
 			}
 			return redirecting(302, "/moved?x="+voucherSecret)(r)
 		},
-		"the body of a redirect": func(r *http.Request) (*http.Response, error) {
+		"the answer of a redirect's target breaks off": func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path == "/moved" {
 				return breaking(voucherDoc[:3], errors.New("reading "+r.URL.String()))(r)
 			}

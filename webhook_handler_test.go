@@ -196,15 +196,15 @@ func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 		afterSeconds     int
 		runs             int
 	}{
-		{"signed again", "evt-1", hookPaid, "evt-1", hookPaid, 600, 1},
-		{"under a changed id", "evt-1", hookPaid, "evt-2", hookPaid, 0, 1},
-		{"without its id", "evt-1", hookPaid, "", hookPaid, 0, 1},
-		{"with an id that the first delivery lacked", "", hookPaid, "evt-1", hookPaid, 0, 1},
-		{"another body under the id", "evt-1", hookPaid, "evt-1", other, 0, 1},
+		{"the copy is signed again", "evt-1", hookPaid, "evt-1", hookPaid, 600, 1},
+		{"the copy has another id", "evt-1", hookPaid, "evt-2", hookPaid, 0, 1},
+		{"the copy has no id", "evt-1", hookPaid, "", hookPaid, 0, 1},
+		{"only the copy has an id", "", hookPaid, "evt-1", hookPaid, 0, 1},
+		{"another body with the same id", "evt-1", hookPaid, "evt-1", other, 0, 1},
 		{"another body without an id", "", hookPaid, "", other, 0, 1},
 		{"another body, another id", "evt-1", hookPaid, "evt-2", other, 0, 2},
-		{"before the retention ends", "evt-1", hookPaid, "evt-1", hookPaid, 7*24*3600 - 1, 1},
-		{"after the retention", "evt-1", hookPaid, "evt-1", hookPaid, 7 * 24 * 3600, 2},
+		{"the copy comes before the retention ends", "evt-1", hookPaid, "evt-1", hookPaid, 7*24*3600 - 1, 1},
+		{"the copy comes after the retention", "evt-1", hookPaid, "evt-1", hookPaid, 7 * 24 * 3600, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newHookReceiver()
@@ -224,14 +224,14 @@ func TestAccountsThatShareAnEventStoreHideNoEvents(t *testing.T) {
 		first, second hook
 		runs          int // how often the function runs for the two deliveries
 	}{
-		"two accounts by their secrets":             {hook{"", "secret-a"}, hook{"", "secret-b"}, 2},
-		"two accounts by name":                      {hook{"a", "secret"}, hook{"b", "secret"}, 2},
-		"two accounts, unsigned":                    {hook{"a", ""}, hook{"b", ""}, 2},
-		"one account, unsigned":                     {hook{"a", ""}, hook{"a", ""}, 1},
-		"one account by its secret":                 {hook{"", "secret"}, hook{"", "secret"}, 1},
-		"one account by name, secret rotated":       {hook{"a", "old"}, hook{"a", "new"}, 1},
-		"no name and no secret is one account":      {hook{"", ""}, hook{"", ""}, 1},
-		"a secret that is the other account's name": {hook{"a", "secret"}, hook{"", "a"}, 2},
+		"two accounts with different secrets":          {hook{"", "secret-a"}, hook{"", "secret-b"}, 2},
+		"two accounts with different names":            {hook{"a", "secret"}, hook{"b", "secret"}, 2},
+		"two accounts, unsigned":                       {hook{"a", ""}, hook{"b", ""}, 2},
+		"one account, unsigned":                        {hook{"a", ""}, hook{"a", ""}, 1},
+		"one account without a name":                   {hook{"", "secret"}, hook{"", "secret"}, 1},
+		"one account whose secret was rotated":         {hook{"a", "old"}, hook{"a", "new"}, 1},
+		"no name and no secret is one account":         {hook{"", ""}, hook{"", ""}, 1},
+		"a secret that is the name of another account": {hook{"a", "secret"}, hook{"", "a"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, runs := hotelstays.NewMemoryEvents(100), 0

@@ -175,14 +175,14 @@ func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 			want   error
 			header []string
 		}{
-			{"as documented", good, []string{"t=" + stamp + ",v1=" + mac}},
+			{"the documented form", good, []string{"t=" + stamp + ",v1=" + mac}},
 			{"v1 before t", good, []string{"v1=" + mac + ",t=" + stamp}},
 			{"upper-case hex", good, []string{"t=" + stamp + ",v1=" + strings.ToUpper(mac)}},
 			{"other schemes beside v1", good, []string{"v0=zz,t=" + stamp + ",v2=" + mac[:10] + ",v1=" + mac + ",v10=,x=y=z"}},
 
-			{"no line", hotelstays.ErrWebhookSignature, nil},
-			{"an empty line", bad, []string{""}},
-			{"no t", bad, []string{"v1=" + mac}},
+			{"no signature header", hotelstays.ErrWebhookSignature, nil},
+			{"an empty signature header", bad, []string{""}},
+			{"no signed time", bad, []string{"v1=" + mac}},
 			{"no v1", bad, []string{"t=" + stamp}},
 			{"t without =", bad, []string{"t,v1=" + mac}},
 			{"t twice, the second stale", bad, []string{"t=" + stamp + ",v1=" + mac + ",t=1"}},
@@ -203,11 +203,11 @@ func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 			{"v1 empty", bad, []string{"t=" + stamp + ",v1="}},
 			{"v1 short", bad, []string{"t=" + stamp + ",v1=" + mac[:62]}},
 			{"v1 long", bad, []string{"t=" + stamp + ",v1=" + mac + "00"}},
-			{"v1 no hex", bad, []string{"t=" + stamp + ",v1=" + mac[:63] + "g"}},
+			{"v1 that is not hex", bad, []string{"t=" + stamp + ",v1=" + mac[:63] + "g"}},
 			{"a malformed v1 beside a good one", bad, []string{"t=" + stamp + ",v1=" + mac + ",v1=zz"}},
 			{"an upper-case V1", bad, []string{"t=" + stamp + ",V1=" + mac}},
-			{"two good lines", bad, []string{"t=" + stamp + ",v1=" + mac, "t=" + stamp + ",v1=" + mac}},
-			{"a line above the length limit", bad, []string{"t=" + stamp + ",v1=" + mac + ",v0=" + strings.Repeat("0", 4096)}},
+			{"two valid signature headers", bad, []string{"t=" + stamp + ",v1=" + mac, "t=" + stamp + ",v1=" + mac}},
+			{"a signature header above the length limit", bad, []string{"t=" + stamp + ",v1=" + mac + ",v0=" + strings.Repeat("0", 4096)}},
 		} {
 			event, err := hotelstays.VerifyWebhook([]byte(hookPaid), hookHeader(row.header...), hookVerifying())
 			if row.want == nil {
@@ -466,22 +466,23 @@ func TestDuplicateEventsShareAKey(t *testing.T) {
 			event("", "ref-1", types.EventOrderModified, 1, ""), 2, 1, true},
 
 		"an unknown kind": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 1, ""), 2, 1, true},
-		"an unknown kind, another time": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 2, ""),
+		"an unknown kind at another time": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 2, ""),
 			2, 1, false},
 		"an unknown kind, without a time": {event("", "ref-1", "order_upgraded", 0, "{}"), event("", "ref-1", "order_upgraded", 0, ""),
 			1, 1, false},
-		"cancelled, another time": {event("", "ref-1", types.EventOrderCancelled, 1, "{}"),
+		"order_cancelled at another time": {event("", "ref-1", types.EventOrderCancelled, 1, "{}"),
 			event("", "ref-1", types.EventOrderCancelled, 2, ""), 2, 1, true},
-		"created, another time": {event("", "ref-1", types.EventOrderCreated, 1, "{}"),
+		"order_created at another time": {event("", "ref-1", types.EventOrderCreated, 1, "{}"),
 			event("", "ref-1", types.EventOrderCreated, 2, ""), 2, 1, true},
 
 		"no id and no time": {event("", "ref-1", types.EventOrderModified, 0, "{}"), event("", "ref-1", types.EventOrderModified, 0, ""),
 			1, 1, false},
-		"another time": {event("", "ref-1", types.EventOrderModified, 1, "{}"),
+		"order_modified at another time": {event("", "ref-1", types.EventOrderModified, 1, "{}"),
 			event("", "ref-1", types.EventOrderModified, 2, ""), 2, 1, false},
 		"another reference": {event("", "ref-1", types.EventOrderPaid, 1, "{}"),
 			event("", "ref-2", types.EventOrderPaid, 1, ""), 2, 1, false},
-		"texts that run together": {event("", "ref-1", "order_paid", 1, "{}"), event("", "ref-1order_", "paid", 1, "{}"), 2, 1, false},
+		"reference and kind that are equal only when joined": {event("", "ref-1", "order_paid", 1, "{}"), event("", "ref-1order_", "paid",
+			1, "{}"), 2, 1, false},
 	} {
 		assert.Len(t, tc.event.Keys(), tc.unsigned, name)
 		assert.Equal(t, tc.same, slices.Equal(tc.event.Keys(), tc.other.Keys()), name)

@@ -424,22 +424,22 @@ func TestOnlyAProvenResultIsAFinalOutcome(t *testing.T) {
 		booked, polled *hotelstays.BookingOutcome
 		ending         Ending // the ending of the outcome that booked returns
 	}{
-		"found":                   {found, nil, found, found, EndingFound},
-		"absent":                  {in(hotelstays.BookingAbsent), nil, absent, absent, EndingAbsent},
-		"refused":                 {nil, refused, failed(refused), nil, EndingFailed},
-		"bad input":               {nil, invalid, failed(invalid), nil, EndingFailed},
-		"reused":                  {found, reused, another, another, EndingReused},
-		"reused, no outcome":      {nil, reused, alone, alone, EndingReused},
-		"unknown":                 {in(hotelstays.BookingOpen), unknown, nil, nil, ""},
-		"unknown, no outcome":     {nil, unknown, nil, nil, ""},
-		"unknown, wrapped":        {nil, fmt.Errorf("wrapped: %w", unknown), nil, nil, ""},
-		"unknown, with an order":  {found, unknown, nil, nil, ""},
-		"open":                    {in(hotelstays.BookingOpen), nil, nil, nil, ""},
-		"an unknown state":        {in("lost"), nil, nil, nil, ""},
-		"unverified":              {in(hotelstays.BookingUnverified), nil, nil, nil, ""},
-		"open, and an error":      {in(hotelstays.BookingOpen), broken, nil, nil, ""},
-		"absent, and an error":    {in(hotelstays.BookingAbsent), broken, nil, nil, ""},
-		"neither outcome nor err": {nil, nil, nil, nil, ""},
+		"found":                             {found, nil, found, found, EndingFound},
+		"absent":                            {in(hotelstays.BookingAbsent), nil, absent, absent, EndingAbsent},
+		"refused":                           {nil, refused, failed(refused), nil, EndingFailed},
+		"bad input":                         {nil, invalid, failed(invalid), nil, EndingFailed},
+		"reused":                            {found, reused, another, another, EndingReused},
+		"reused, without an outcome":        {nil, reused, alone, alone, EndingReused},
+		"unknown":                           {in(hotelstays.BookingOpen), unknown, nil, nil, ""},
+		"unknown, without an outcome":       {nil, unknown, nil, nil, ""},
+		"unknown, and the error is wrapped": {nil, fmt.Errorf("wrapped: %w", unknown), nil, nil, ""},
+		"unknown, with an order":            {found, unknown, nil, nil, ""},
+		"open":                              {in(hotelstays.BookingOpen), nil, nil, nil, ""},
+		"an unknown state":                  {in("lost"), nil, nil, nil, ""},
+		"unverified":                        {in(hotelstays.BookingUnverified), nil, nil, nil, ""},
+		"open, with an error":               {in(hotelstays.BookingOpen), broken, nil, nil, ""},
+		"absent, with an error":             {in(hotelstays.BookingAbsent), broken, nil, nil, ""},
+		"neither an outcome nor an error":   {nil, nil, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			booked := stored.booked(start, tc.outcome, tc.err)

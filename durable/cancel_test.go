@@ -174,19 +174,19 @@ func TestAnswerToCancelDecidesTheNextPhase(t *testing.T) {
 		err  error
 		want any // the expected ending or phase
 	}{
-		"no status":              {&hotelstays.CancelResponse{ServiceFee: fee}, nil, done},
-		"cancelled":              {status(3), nil, done},
-		"an unknown status":      {status(5), nil, poll},
-		"still confirmed":        {status(2), nil, poll},
-		"still open":             {status(1), nil, poll},
-		"refused":                {nil, answer(hotelstays.OpCancel, 400, 7), refused},
-		"no order":               {nil, answer(hotelstays.OpCancel, 404, 7), refused},
-		"invalid":                {nil, &hotelstays.ValidationError{Func: "Cancel"}, refused},
-		"no answer":              {nil, lost, poll},
-		"no answer, and wrapped": {nil, errors.Join(context.Canceled, lost), poll},
-		"the rate limit":         {nil, answer(hotelstays.OpCancel, 429, types.CodeRateLimited), wait},
-		"no token":               {nil, answer(hotelstays.OpTicket, 401, 0), wait},
-		"not sent":               {nil, &hotelstays.TransportError{Operation: hotelstays.OpCancel, Err: context.Canceled}, wait},
+		"an answer without a status":          {&hotelstays.CancelResponse{ServiceFee: fee}, nil, done},
+		"cancelled":                           {status(3), nil, done},
+		"an unknown status":                   {status(5), nil, poll},
+		"still confirmed":                     {status(2), nil, poll},
+		"still open":                          {status(1), nil, poll},
+		"refused":                             {nil, answer(hotelstays.OpCancel, 400, 7), refused},
+		"the order is unknown":                {nil, answer(hotelstays.OpCancel, 404, 7), refused},
+		"invalid":                             {nil, &hotelstays.ValidationError{Func: "Cancel"}, refused},
+		"no answer":                           {nil, lost, poll},
+		"no answer, and the error is wrapped": {nil, errors.Join(context.Canceled, lost), poll},
+		"refused by the rate limit":           {nil, answer(hotelstays.OpCancel, 429, types.CodeRateLimited), wait},
+		"no token could be fetched":           {nil, answer(hotelstays.OpTicket, 401, 0), wait},
+		"the request was not sent":            {nil, &hotelstays.TransportError{Operation: hotelstays.OpCancel, Err: context.Canceled}, wait},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := sendingCancel(t).answered(at, tc.resp, tc.err, states)
@@ -287,12 +287,12 @@ func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 		order  *types.Order
 		ending CancelEnding
 	}{
-		"immediately":                       {0, orderIn(2, 1), ""},
-		"after ten minutes":                 {proven, orderIn(2, 1), ""},
+		"not cancelled immediately, although Cancel was accepted":       {0, orderIn(2, 1), ""},
+		"not cancelled after ten minutes, although Cancel was accepted": {proven, orderIn(2, 1), ""},
 		"cancelled":                         {proven, orderIn(3, 1), CancelDone},
-		"almost a day later":                {24*time.Hour - 1, orderIn(2, 1), ""},
-		"a day later":                       {24 * time.Hour, orderIn(2, 1), CancelAccepted},
-		"missing in the answer a day later": {24 * time.Hour, nil, ""},
+		"not cancelled after almost a day":  {24*time.Hour - 1, orderIn(2, 1), ""},
+		"not cancelled after a day":         {24 * time.Hour, orderIn(2, 1), CancelAccepted},
+		"missing in the answer after a day": {24 * time.Hour, nil, ""},
 	} {
 		next := c.polled(at.Add(tc.since), tc.order, states)
 		assert.Equal(t, tc.ending, next.Ending, name)
@@ -321,29 +321,29 @@ func TestCancellationCancelsOnlyTheOrderOfItsRound(t *testing.T) {
 		waits   bool
 		order   string
 	}{
-		"nothing was booked":                     {none, none, toCancel, false, "", false, ""},
-		"not booked here, order is named":        {none, none, named, true, "", false, "order-9"},
-		"reused, and named":                      {in(1, EndingReused), in(1, EndingReused), named, true, "", false, "order-9"},
-		"open, and another order is named":       {&open, &open, named, true, "", false, "order-9"},
-		"absent":                                 {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
-		"refused":                                {in(1, EndingFailed), none, toCancel, false, "", false, ""},
-		"reused":                                 {in(1, EndingReused), none, toCancel, false, "", false, ""},
-		"found":                                  {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
-		"abandoned":                              {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel, true, "", false, ""},
-		"found, and its row is deleted":          {foundIn(1), none, toCancel, true, "", false, "order-1"},
-		"open, and its row is deleted":           {&open, none, toCancel, true, refused, false, ""},
-		"found by an older version":              {&older, foundIn(1), toCancel, true, "", false, "order-1"},
-		"found, then stored by an older version": {foundIn(1), &older, toCancel, true, "", false, "order-1"},
-		"abandoned by an older version, then begun again": {in(0, EndingAbandoned), foundIn(2), toCancel, true, refused, false, ""},
-		"abandoned, an earlier round was sent":            {&unsent, &unsent, toCancel, true, "", false, ""},
-		"open":                                            {&open, &open, toCancel, true, "", true, ""},
-		"open, then found":                                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
-		"open, then absent":                               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
-		"open, then refused":                              {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
-		"open, then reused":                               {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
-		"abandoned, begun again and open":                 {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused, false, ""},
-		"open, begun again and found":                     {&open, foundIn(2), toCancel, true, refused, false, ""},
-		"found, its row is deleted, then begun again":     {foundIn(1), foundIn(2), toCancel, true, refused, false, "order-1"},
+		"nothing was booked":                              {none, none, toCancel, false, "", false, ""},
+		"not booked here, and the caller names the order": {none, none, named, true, "", false, "order-9"},
+		"reused, and the caller names the order":          {in(1, EndingReused), in(1, EndingReused), named, true, "", false, "order-9"},
+		"open, and the caller names another order":        {&open, &open, named, true, "", false, "order-9"},
+		"absent":                        {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
+		"refused":                       {in(1, EndingFailed), none, toCancel, false, "", false, ""},
+		"reused":                        {in(1, EndingReused), none, toCancel, false, "", false, ""},
+		"found":                         {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
+		"abandoned":                     {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel, true, "", false, ""},
+		"found, and its row is deleted": {foundIn(1), none, toCancel, true, "", false, "order-1"},
+		"open, and its row is deleted":  {&open, none, toCancel, true, refused, false, ""},
+		"found by an older version":     {&older, foundIn(1), toCancel, true, "", false, "order-1"},
+		"found, then its row is stored by an older version":    {foundIn(1), &older, toCancel, true, "", false, "order-1"},
+		"abandoned by an older version, then begun again":      {in(0, EndingAbandoned), foundIn(2), toCancel, true, refused, false, ""},
+		"abandoned before Send, but an earlier round was sent": {&unsent, &unsent, toCancel, true, "", false, ""},
+		"open":                                        {&open, &open, toCancel, true, "", true, ""},
+		"open, then found":                            {&open, foundIn(1), toCancel, true, "", false, "order-1"},
+		"open, then absent":                           {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
+		"open, then refused":                          {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
+		"open, then reused":                           {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
+		"abandoned, then begun again and open":        {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused, false, ""},
+		"open, then begun again and found":            {&open, foundIn(2), toCancel, true, refused, false, ""},
+		"found, its row is deleted, then begun again": {foundIn(1), foundIn(2), toCancel, true, refused, false, "order-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := newCancellation(tc.req, tc.booking, "account", start)
@@ -385,8 +385,8 @@ func TestNextRoundEndsAnUnsentCancellation(t *testing.T) {
 		"sending":                      {sendingCancel(t), false, ErrAlreadyCancelling},
 		"the answer to Cancel is lost": {lost, false, ErrAlreadyCancelling},
 		"ended":                        {hasEnded, false, nil},
-		"of a named order":             {named, true, nil},
-		"of a named order, sending":    {sentNamed, false, ErrAlreadyCancelling},
+		"waiting, and the caller named the order": {named, true, nil},
+		"sending, and the caller named the order": {sentNamed, false, ErrAlreadyCancelling},
 	} {
 		next, err := tc.c.bookingBegins(at)
 		assert.Equal(t, tc.err, err, name)

@@ -271,8 +271,9 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 		earlier   bool           // the round waits for the order of the first Book
 		err       error
 	}{
-		"the same round, unknown":                               {lostAnswer, 1, "", "", 0, false, unknown},
-		"the same round, unknown without an outcome":            {func() (*hotelstays.BookingOutcome, error) { return nil, unknown }, 1, "", "", 0, false, unknown},
+		"unknown, in the same round": {lostAnswer, 1, "", "", 0, false, unknown},
+		"unknown and no outcome, in the same round": {func() (*hotelstays.BookingOutcome, error) { return nil, unknown }, 1, "",
+			"", 0, false, unknown},
 		"found, in the same round":                              {found, 1, "", durable.EndingFound, 1, false, nil},
 		"refused, in the same round":                            {refusal, 1, "", durable.EndingFailed, 1, false, nil},
 		"found, after a poll has found it":                      {found, 1, durable.EndingFound, durable.EndingFound, 0, false, nil},
@@ -281,7 +282,7 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 		"found, in an open later round":                         {found, 2, "", "", 0, true, conflict},
 		"refused, in an open later round":                       {refusal, 2, "", "", 0, false, nil},
 		"absent, in an open later round":                        {absent, 2, "", "", 0, false, nil},
-		"found, after a later round was found":                  {found, 2, durable.EndingFound, durable.EndingFound, 0, false, nil},
+		"found, after a later round has found an order":         {found, 2, durable.EndingFound, durable.EndingFound, 0, false, nil},
 		"unknown, after a later round was refused":              {lostAnswer, 2, durable.EndingFailed, durable.EndingFailed, 0, false, unknown},
 		"unknown after BookBy, after a later round was refused": {late, 2, durable.EndingFailed, "", 0, false, unknown},
 		"unknown at BookBy, after a later round was refused":    {atBookBy, 2, durable.EndingFailed, durable.EndingFailed, 0, false, unknown},

@@ -34,13 +34,13 @@ func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 		errs  []error // the results of the calls; the last error repeats
 		calls int
 	}{
-		"committed":  {[]error{nil}, 1},
-		"undone":     {[]error{undone, fmt.Errorf("wrapped: %w", &pgError{"40P01"}), &pgError{"40001"}, nil}, 4},
-		"always":     {[]error{undone}, 12},
-		"other":      {[]error{other}, 1},
-		"a text":     {[]error{textError("40001")}, 1},
-		"PostgreSQL": {[]error{&pgError{"23505"}}, 1},
-		"MySQL":      {[]error{&mysqlError{1062}}, 1},
+		"committed at the first call":                {[]error{nil}, 1},
+		"undone three times":                         {[]error{undone, fmt.Errorf("wrapped: %w", &pgError{"40P01"}), &pgError{"40001"}, nil}, 4},
+		"undone each time":                           {[]error{undone}, 12},
+		"another error whose text names a deadlock":  {[]error{other}, 1},
+		"a text that is only the code of a deadlock": {[]error{textError("40001")}, 1},
+		"another error of PostgreSQL":                {[]error{&pgError{"23505"}}, 1},
+		"another error of MySQL":                     {[]error{&mysqlError{1062}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestCloseEndsDeliveries(t *testing.T) {
 		"between two attempts":     {"", 500, 5 * time.Second, WebhookPending},
 		"during an attempt":        {"", 0, 5 * time.Second, WebhookPending},
 		"before a delayed attempt": {FaultDelay, 200, time.Minute, WebhookPending},
-		"before the copy":          {FaultDuplicate, 200, time.Minute, WebhookDelivered},
+		"before the duplicate":     {FaultDuplicate, 200, time.Minute, WebhookDelivered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -150,10 +150,10 @@ func TestFailedDeliveryIsRetried(t *testing.T) {
 		"three failures": {nil, []int{500, 404, 302}, []time.Duration{0, 1, 3, 7}, WebhookDelivered},
 		"five failures":  {nil, []int{500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookDelivered},
 		"six failures":   {nil, []int{500, 500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookGivenUp},
-		"two delays": {
+		"two RetryDelays and three failures": {
 			[]time.Duration{10 * time.Second, time.Minute}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp,
 		},
-		"no delays": {[]time.Duration{}, []int{500}, []time.Duration{0}, WebhookGivenUp},
+		"no RetryDelays and one failure": {[]time.Duration{}, []int{500}, []time.Duration{0}, WebhookGivenUp},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

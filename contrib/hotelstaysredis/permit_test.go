@@ -21,8 +21,8 @@ func TestSlotIsFreeOneWindowAfterItsRequestArrived(t *testing.T) {
 		refused  bool          // the answer is a 429, whose time of arrival is not used
 		back     time.Duration
 	}{
-		"a long way":                             {0, 0, 400 * ms, 300 * ms, false, 300*ms + full},
-		"a long way, another Margin":             {200 * ms, 0, 400 * ms, 300 * ms, false, 300*ms + window + 200*ms},
+		"a long travel time":                     {0, 0, 400 * ms, 300 * ms, false, 300*ms + full},
+		"a long travel time and another Margin":  {200 * ms, 0, 400 * ms, 300 * ms, false, 300*ms + window + 200*ms},
 		"a slow dial":                            {0, 3 * time.Second, 0, 0, false, full},
 		"an arrival before the departure":        {0, 0, 400 * ms, -time.Hour, false, full}, // the answer's time is wrong
 		"answered after a window":                {0, 0, 1500 * ms, 700 * ms, false, 700*ms + full},

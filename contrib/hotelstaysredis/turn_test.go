@@ -129,8 +129,8 @@ func TestRepeatedGrantsOfALostReplyGetAFullLease(t *testing.T) {
 // not matter.
 func TestRedisGrantsNoSlotForAWhileAfterItLostItsData(t *testing.T) {
 	for name, lose := range map[string]func(m *mini){
-		"flushed":  func(m *mini) { m.FlushAll() },
-		"set back": func(m *mini) { m.ahead.Store(-int64(time.Hour)) },
+		"data flushed":   func(m *mini) { m.FlushAll() },
+		"clock set back": func(m *mini) { m.ahead.Store(-int64(time.Hour)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFleet(t, 3, RateLimiterOptions{}, func(t *testing.T, m *mini, fleet []*process) {

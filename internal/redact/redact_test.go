@@ -23,7 +23,7 @@ func asJSON(secret string) string {
 
 // writings are the ways in which a page may write a secret.
 var writings = map[string]func(string) string{
-	"as it is":               func(s string) string { return s },
+	"unchanged":              func(s string) string { return s },
 	"JSON":                   asJSON,
 	"JSON, HTML not escaped": strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace,
 	"JSON, slashes escaped":  strings.NewReplacer(`"`, `\"`, `\`, `\\`, "/", `\/`).Replace,

@@ -119,7 +119,7 @@ func TestNothingIsSentAfterTheEndOfCtx(t *testing.T) {
 		"in the rate limiter": func(c *Call, cancel context.CancelFunc) {
 			c.RateLimiter = &recording{acquire: func() error { cancel(); return nil }}
 		},
-		"while a token is due": func(c *Call, cancel context.CancelFunc) { c.TokenSource = &tokenSeries{read: cancel} },
+		"while a token is fetched": func(c *Call, cancel context.CancelFunc) { c.TokenSource = &tokenSeries{read: cancel} },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := newCall(newTransport(t, nil), ts.URL)

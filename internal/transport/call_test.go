@@ -21,17 +21,17 @@ import (
 // request.
 func TestMutatingRequestArrivesOnce(t *testing.T) {
 	http1Peers := map[string]func(net.Conn) bool{
-		"closes":                     func(net.Conn) bool { return false },
-		"resets":                     reset,
-		"answers half a status":      func(c net.Conn) bool { answer("HTTP/1.1 2")(c); return false },
-		"answers half a body":        func(c net.Conn) bool { answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}")(c); return false },
-		"answers 503":                answer("HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}"),
-		"answers 401, no envelope":   answer("HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n{}"),
-		"answers 429, no envelope":   answer("HTTP/1.1 429 No\r\nContent-Length: 2\r\n\r\n{}"),
-		"redirects":                  answer("HTTP/1.1 307 Go\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"),
-		"redirects to nonsense":      answer("HTTP/1.1 302 Go\r\nLocation: :\x7f\r\nContent-Length: 0\r\n\r\n"),
-		"answers something else":     answer("220 mail ready\r\n"),
-		"announces too large a body": answer("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n{}"),
+		"closes the connection":       func(net.Conn) bool { return false },
+		"resets the connection":       reset,
+		"answers half a status":       func(c net.Conn) bool { answer("HTTP/1.1 2")(c); return false },
+		"answers half a body":         func(c net.Conn) bool { answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}")(c); return false },
+		"answers 503":                 answer("HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}"),
+		"answers 401, no envelope":    answer("HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n{}"),
+		"answers 429, no envelope":    answer("HTTP/1.1 429 No\r\nContent-Length: 2\r\n\r\n{}"),
+		"redirects":                   answer("HTTP/1.1 307 Go\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"),
+		"redirects to an invalid URL": answer("HTTP/1.1 302 Go\r\nLocation: :\x7f\r\nContent-Length: 0\r\n\r\n"),
+		"answers in another protocol": answer("220 mail ready\r\n"),
+		"announces too large a body":  answer("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n{}"),
 	}
 	for name, act := range http1Peers {
 		t.Run("HTTP/1.1 "+name, func(t *testing.T) {
@@ -43,16 +43,16 @@ func TestMutatingRequestArrivesOnce(t *testing.T) {
 		})
 	}
 	http2Peers := map[string]func(*frameWriter, uint32) bool{
-		"NO_ERROR":              rst(codeNo),
-		"PROTOCOL_ERROR":        rst(codeProtocol),
-		"INTERNAL_ERROR":        rst(codeInternal),
-		"REFUSED_STREAM":        rst(codeRefusedStream),
-		"CANCEL":                rst(codeCancel),
-		"ENHANCE_YOUR_CALM":     rst(codeEnhanceYourCal),
-		"GOAWAY, none handled":  goAway(0, codeNo),
-		"GOAWAY, some handled":  goAway(1, codeNo),
-		"GOAWAY with an error":  goAway(0, codeInternal),
-		"closes the connection": func(*frameWriter, uint32) bool { return false },
+		"NO_ERROR":                           rst(codeNo),
+		"PROTOCOL_ERROR":                     rst(codeProtocol),
+		"INTERNAL_ERROR":                     rst(codeInternal),
+		"REFUSED_STREAM":                     rst(codeRefusedStream),
+		"CANCEL":                             rst(codeCancel),
+		"ENHANCE_YOUR_CALM":                  rst(codeEnhanceYourCal),
+		"GOAWAY before it handled a request": goAway(0, codeNo),
+		"GOAWAY after it handled a request":  goAway(1, codeNo),
+		"GOAWAY with an error":               goAway(0, codeInternal),
+		"closes the connection":              func(*frameWriter, uint32) bool { return false },
 	}
 	for name, act := range http2Peers {
 		t.Run("HTTP/2 "+name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func TestReadingOfLongValuesEndsWithItsCtx(t *testing.T) {
 	digits, space := strings.Repeat("1", length), strings.Repeat(" \n", length/2)
 	for name, data := range map[string]string{
 		"an integer":                 `{"total":` + digits + `}`,
-		"a literal":                  `{"list":[{"minPrice":{"amount":` + digits + `}}]}`,
+		"an amount without quotes":   `{"list":[{"minPrice":{"amount":` + digits + `}}]}`,
 		"a fraction":                 `{"list":[{"minPrice":{"amount":0.` + digits + `}}]}`,
 		"an exponent":                `{"list":[{"rating":1e` + digits + `}]}`,
 		"an unknown number":          `{"new":-` + digits + `}`,
@@ -134,14 +134,16 @@ func TestOutlineShowsNamesAndTypesButNoValue(t *testing.T) {
 func TestNumbersLongerThanTheirLimitAreMismatches(t *testing.T) {
 	digits := func(n int) string { return strings.Repeat("1", n) }
 	for name, c := range map[string]struct{ body, mismatch string }{
-		"an integer":                 {`{"count":` + digits(1<<20) + `}`, "data.count: want integer, got number"},
-		"the longest float":          {`{"rating":0.` + digits(1022) + `}`, ""},
-		"a longer float":             {`{"rating":0.` + digits(1023) + `}`, "data.rating: want number, got number"},
-		"a literal":                  {`{"cost":{"amount":` + digits(1<<20) + `}}`, ""},
-		"the longest quoted":         {`{"cost":{"amount":"` + digits(1022) + `"}}`, ""},
-		"a longer quoted":            {`{"cost":{"amount":"` + digits(1023) + `"}}`, "data.cost.amount: want number, got string"},
-		"the longest with an escape": {`{"cost":{"amount":"` + digits(1016) + `\u0031"}}`, ""},
-		"a longer with an escape":    {`{"cost":{"amount":"` + digits(1017) + `\u0031"}}`, "data.cost.amount: want number, got string"},
+		"an integer":                   {`{"count":` + digits(1<<20) + `}`, "data.count: want integer, got number"},
+		"the longest float":            {`{"rating":0.` + digits(1022) + `}`, ""},
+		"a longer float":               {`{"rating":0.` + digits(1023) + `}`, "data.rating: want number, got number"},
+		"an amount without quotes":     {`{"cost":{"amount":` + digits(1<<20) + `}}`, ""},
+		"the longest number in quotes": {`{"cost":{"amount":"` + digits(1022) + `"}}`, ""},
+		"a longer number in quotes": {`{"cost":{"amount":"` + digits(1023) + `"}}`,
+			"data.cost.amount: want number, got string"},
+		"the longest number in quotes with an escape": {`{"cost":{"amount":"` + digits(1016) + `\u0031"}}`, ""},
+		"a longer number in quotes with an escape": {`{"cost":{"amount":"` + digits(1017) + `\u0031"}}`,
+			"data.cost.amount: want number, got string"},
 	} {
 		var got, want payload
 		env, err := Decode(t.Context(), []byte(`{"code":0,"data":`+c.body+`}`), got.target(true))

@@ -127,14 +127,15 @@ func TestPeekReturnsNothingAfterTheEndOfCtx(t *testing.T) {
 func TestLongMessagesAreCutOff(t *testing.T) {
 	for _, code := range []string{"0", "7"} {
 		for name, c := range map[string]struct{ msg, want string }{
-			"the longest":     {`"` + strings.Repeat(`\n`, maxMsg/2-1) + `"`, strings.Repeat("\n", maxMsg/2-1)},
-			"a longer one":    {`"` + strings.Repeat(`\n`, maxMsg/2) + `"`, `"` + strings.Repeat(`\n`, maxMsg/2-1) + `\`},
-			"lone surrogates": {` "` + strings.Repeat(`\ud800`, 100_000) + `"`, `"` + strings.Repeat(`\ud800`, 100_000)[:maxMsg-1]},
-			"cut in two":      {`"` + strings.Repeat(`é`, maxMsg) + `"`, `"` + strings.Repeat(`é`, maxMsg/2-1) + "\ufffd"},
-			"a list":          {`[true,"Ada"]`, "[boolean]"},
-			"a long list":     {`[` + strings.Repeat(`1,`, maxMsg) + `1]`, "[number…"},
-			"an object":       {`{"field":{"email":"ada@host.example"},"n":1}`, "{field:{email:string},n:number}"},
-			"a number":        {`5`, "5"},
+			"the longest message": {`"` + strings.Repeat(`\n`, maxMsg/2-1) + `"`, strings.Repeat("\n", maxMsg/2-1)},
+			"a longer message":    {`"` + strings.Repeat(`\n`, maxMsg/2) + `"`, `"` + strings.Repeat(`\n`, maxMsg/2-1) + `\`},
+			"lone surrogates": {` "` + strings.Repeat(`\ud800`, 100_000) + `"`, `"` +
+				strings.Repeat(`\ud800`, 100_000)[:maxMsg-1]},
+			"a character that the limit cuts in two": {`"` + strings.Repeat(`é`, maxMsg) + `"`, `"` + strings.Repeat(`é`, maxMsg/2-1) + "\ufffd"},
+			"a list":                                 {`[true,"Ada"]`, "[boolean]"},
+			"a long list":                            {`[` + strings.Repeat(`1,`, maxMsg) + `1]`, "[number…"},
+			"an object":                              {`{"field":{"email":"ada@host.example"},"n":1}`, "{field:{email:string},n:number}"},
+			"a number":                               {`5`, "5"},
 		} {
 			env, err := Decode(t.Context(), []byte(`{"code":`+code+`,"msg":`+c.msg+`,"data":{}}`), new(page).target())
 			require.NoError(t, err, name)
