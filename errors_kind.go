@@ -183,7 +183,7 @@ func (s *sentinel) Error() string   { return s.text }
 func (s *sentinel) kind() ErrorKind { return s.of }
 
 // again reports whether the call may succeed later. It is used only if a sentinel is returned without an error type, as
-// a fake may do. Each error type has its own again.
+// a fake may do. Each error type has its own method again.
 func (s *sentinel) again() bool { return s.of.passes() }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }

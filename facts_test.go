@@ -124,7 +124,7 @@ func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 		`{"Orders":null}`:                                               "another letter case",
 		`{"orders":{}}`:                                                 "want array, got object",
 		`{}`:                                                            missing,
-		`null`:                                                          "it reports success, but has no data",
+		`null`:                                                          "the answer reports success, but has no data",
 		`{"orders":[],"hasMore":true}`:                                  `"hasMore" indicates further orders`,
 		`{"orders":[],"page":{"total":1}}`:                              `"page"."total" indicates further orders`,
 		`{"orders":[{"status":2,"customerReferenceNo":"other"}]}`:       notApplied,

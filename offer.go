@@ -170,7 +170,7 @@ func (d OfferDiff) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// from stores the net total of seen in each change, because Within needs it.
+// from copies the net total of the offer that was seen into each change, because Within needs it.
 func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
 	for i := range d.Changes {
 		d.Changes[i].seenNet = seen.TotalRate.NetRate

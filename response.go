@@ -170,9 +170,9 @@ func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error
 	case fault != nil:
 		return false, x.decodeError(fault)
 	case !env.HasCode:
-		return false, x.decodeError(errors.New("it has no code, so nobody knows whether the call succeeded"))
+		return false, x.decodeError(errors.New("the answer has no code, so nobody knows whether the call succeeded"))
 	case !env.HasData && !x.row.noData:
-		return false, x.decodeError(errors.New("it reports success, but has no data"))
+		return false, x.decodeError(errors.New("the answer reports success, but has no data"))
 	}
 	*meta = x.meta(env)
 	switch {
@@ -195,7 +195,7 @@ var errTwoTokens = errors.New("data.access_token and access_token are two differ
 
 func missing(field string) error { return fmt.Errorf("%s is missing", field) }
 
-var errOtherOrder = errors.New("it is about another order than the request")
+var errOtherOrder = errors.New("the answer is about another order than the request")
 
 // sameReference reports whether the references of a request and its answer agree. An empty reference agrees with all.
 func sameReference(asked, answered string) bool {

@@ -25,7 +25,7 @@ import (
 
 var refused, reused, unknown, states, toCancel = durable.Refused, durable.Reused, durable.Unknown, durable.States, durable.ToCancel
 
-// engine is an Engine with a Store in memory, and the service of its Client.
+// engine is an Engine with a Store in memory. It is also the Client that the Engine calls, and plays the service.
 type engine struct {
 	*hotelstays.Client
 	*durable.Engine[*memstore.Tx]

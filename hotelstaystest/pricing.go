@@ -48,7 +48,8 @@ func (s *Server) cents(o offer) int64 {
 
 func (s *Server) price(o offer, c currency) price { return s.world.price(o, c, s.cents(o)) }
 
-// price converts cents, the price of one room, to currency c, and adds gross price and taxes.
+// price converts cents, the net price of one room, to currency c, and calculates the gross price, the commission and the
+// taxes.
 func (w *world) price(o offer, c currency, cents int64) price {
 	terms := w.hash(forTerms, o.hotel, o.room, o.plan)
 	p := price{currency: c, rooms: int64(len(o.rooms)), nights: int64(o.nights), net: c.fromCents(cents)}

@@ -150,7 +150,8 @@ func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	return ok
 }
 
-// has is like is, but for a header or for the whole answer.
+// has does the same as is for a header or for the whole answer: it adds a finding unless ok is true. what names the
+// faulty part of the answer.
 func (x *exam) has(rule string, ok bool, what, want string) {
 	if x.tries(rule); !ok {
 		x.found(rule, func(bool) string { return what }, "string", want)

@@ -299,7 +299,8 @@ func inAndOut(is any) (in []any, out [][]any) {
 func (f filter) try(r *run) {
 	b := f.after(r)
 	in, out := inAndOut(f.is(r, b))
-	// finds calls QueryOrders. there is true if it returns the order, and taken is true if it accepts the request.
+	// finds sends QueryOrders. It reports whether the answer contains the order (there), and whether the service accepts
+	// the request (taken).
 	finds := func(body obj) (there, taken bool) {
 		a := r.get(opQueryOrders, body)
 		if a.allowed(); !a.succeeded() {

@@ -300,7 +300,7 @@ func changes(name string, values ...any) (all []obj) {
 	return all
 }
 
-// everyOp returns the change once for each operation in readOps, and once for Cancel.
+// everyOp returns one change per operation in readOps, and one for Cancel. Each sets name to value.
 func everyOp(name string, value any) (all []obj) {
 	for _, op := range append(readOps, opCancel) {
 		all = append(all, obj{"op": op, name: value})

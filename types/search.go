@@ -44,8 +44,8 @@ type EmptyReasonSupplier struct {
 }
 
 // Retryable reports whether the same search may succeed later without a change of the
-// account. That is true for EmptyReasonNoSupplierAnswered only. It is false for nil, because
-// the suppliers had no hotels.
+// account. That is true for EmptyReasonNoSupplierAnswered only. It is false for a nil
+// *EmptyReason: nil means that the suppliers had no hotels.
 func (r *EmptyReason) Retryable() bool { return r != nil && r.Code == EmptyReasonNoSupplierAnswered }
 
 // AvailabilityStatus is 1 or 2. One of them means available, but which one is undocumented,

@@ -205,12 +205,13 @@ func writeHTML(w io.Writer, r *probe.Report) error {
 // slug returns a state as the id of an HTML element, such as not-tried.
 func slug(state probe.State) string { return strings.ReplaceAll(string(state), " ", "-") }
 
-// short cuts a body to most bytes. It does not cut a body of a broken or weak rule.
-func short(text string, state probe.State, most int) string {
-	if state == probe.Broken || state == probe.Weak || len(text) <= most {
+// short cuts a body that has more than limit bytes. A shorter body, and any body of a broken or weak rule, stays whole and
+// is indented.
+func short(text string, state probe.State, limit int) string {
+	if state == probe.Broken || state == probe.Weak || len(text) <= limit {
 		return pretty(text)
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
 // pretty indents a JSON text. It returns incomplete JSON unchanged.

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// countedFailures is how many failures of a job use up an attempt in River. Later failures use up none: the
-	// remaining attempts, over thirty thousand, are for processes that die.
+	// countedFailures is the first attempt of a job that River does not count if it fails. The earlier attempts count.
+	// So over thirty thousand attempts remain for processes that die.
 	countedFailures = 1000
 	// maxFailurePause is the longest pause before a failed job is tried again.
 	maxFailurePause = 5 * time.Minute
@@ -101,7 +101,7 @@ func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 	w.nextTurns = time.Now().Add(turnsPause)
 }
 
-// failed returns the error that River receives for a failed job. After countedFailures failures it logs err, and
+// failed returns the error that River receives for a failed job. From attempt countedFailures on it logs err, and
 // returns a snooze of five minutes, which uses up no attempt.
 func (b *Bookings) failed(ctx context.Context, job *rivertype.JobRow, row *durable.Row, err error) error {
 	var snooze *river.JobSnoozeError

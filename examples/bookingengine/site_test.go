@@ -221,7 +221,7 @@ func TestGuestSeesNoErrorText(t *testing.T) {
 }
 
 // The id of a page is in the log, and in all requests that the page causes, even in later requests.
-func TestCallsHaveTheIDOfTheirPage(t *testing.T) {
+func TestCallsSendTheIDOfThePageThatCausedThem(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.toOrder()
 		time.Sleep(time.Second)

@@ -367,7 +367,7 @@ func number(reference string) (i int) {
 	return i
 }
 
-// OfReference returns the Bookings of the account that books a reference of Survive.
+// OfReference returns the Bookings of the account under which Survive books the reference.
 func (w *World[Tx]) OfReference(reference string) durable.Bookings[Tx] {
 	return w.ForAccount(w.Clients[number(reference)%len(w.Clients)].Account())
 }

@@ -112,7 +112,7 @@ type held struct {
 func (f *Fleet) Survive(ctx context.Context) error {
 	f.Processes = cmp.Or(f.Processes, 4)
 	if f.Freezes+f.Blocks >= f.Processes {
-		return fmt.Errorf("chaostest: %d processes are not more than %d Freezes and %d Blocks; start more", f.Processes, f.Freezes, f.Blocks)
+		return fmt.Errorf("chaostest: Processes (%d) must be greater than Freezes (%d) plus Blocks (%d)", f.Processes, f.Freezes, f.Blocks)
 	}
 	f.held = map[int]held{}
 	f.rng = rand.New(rand.NewPCG(f.Seed, 1))

@@ -259,7 +259,7 @@ func TestFleetReportsWhatFailed(t *testing.T) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
 			f.Bookings, f.Grace = 0, time.Millisecond
 		},
-		"4 processes are not more than 3 Freezes and 1 Blocks": func(f *fleet, _ func(error)) {
+		"Processes (4) must be greater than Freezes (3) plus Blocks (1)": func(f *fleet, _ func(error)) {
 			f.Freezes, f.Blocks = 3, 1
 		},
 		"no booking has ended for": func(f *fleet, _ func(error)) {

@@ -281,6 +281,6 @@ func similarKeys() []string {
 		k + "'", k + "''", k + `"`, k + "%", k + "_", k + `\`, k + `\\`, k + "';--", k + "`", k + "?", k + "$1", // SQL
 		k + "*", k + "[a]", k + "{a}", "{" + k + "}", k + ":", k + ":a", k + "\r\n", // Redis
 		k + ",", k + "|", k + "/", k + "\x01", k + "\x7f",
-		long, long + "a", long + "b", // equal up to the last byte
+		long, long + "a", long + "b", // they differ only in the last byte
 	}
 }

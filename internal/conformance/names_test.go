@@ -87,5 +87,5 @@ func TestBookAnsweredWithAnotherReferenceIsUnknown(t *testing.T) {
 	}
 	var cause *hotelstays.DecodeError
 	require.ErrorAs(t, unknown.Err, &cause, "the cause has a type")
-	assert.ErrorContains(t, unknown, "it is about another order")
+	assert.ErrorContains(t, unknown, "the answer is about another order than the request")
 }

@@ -98,7 +98,7 @@ func TestEveryAnswersBodyIsClosed(t *testing.T) {
 }
 
 // After a 101 the body is the connection, which has no end.
-func TestBodyOfAnotherProtocolIsNotRead(t *testing.T) {
+func TestBodyAfterHTTP101IsNotRead(t *testing.T) {
 	body := &watchedBody{Reader: iotest.ErrReader(errors.New("it is read"))}
 	r := do(t, roundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 101, Body: body, ContentLength: -1}, nil

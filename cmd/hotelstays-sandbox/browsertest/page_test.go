@@ -108,20 +108,20 @@ func TestLostAnswerIsShownStepByStep(t *testing.T) {
 	checkScreens(p, "lost")
 }
 
-// When a newer booking begins, the page folds the older bookings to which nothing more will happen. A booking that the reader
-// has opened stays open.
-func TestPageFoldsASettledBooking(t *testing.T) {
+// When a newer booking begins, the page collapses the older bookings to which nothing more will happen. A booking that the
+// reader has opened stays open.
+func TestPageCollapsesASettledBooking(t *testing.T) {
 	srv := startSandbox(t)
 	e := newEngine(t, srv)
 	p := openPage(t, srv, browsertest.Screens[2], "")
 	p.WaitFor("#state", "live")
-	for i, folded := range []bool{false, true, true} {
+	for i, collapsed := range []bool{false, true, true} {
 		name := string(rune('a' + i))
 		require.NoError(t, e.book("trip-"+name, "N"+name))
 		srv.ConfirmOrder("trip-" + name)
 		p.WaitFor("#bookings article", "trip-"+name, "confirmed", "made the order")
 		p.WaitFor("#bookings article:last-child", "trip-a", "confirmed")
-		assert.Equal(t, folded, !strings.Contains(p.Text("#booking-1"), "made the order"), "%s", name)
+		assert.Equal(t, collapsed, !strings.Contains(p.Text("#booking-1"), "made the order"), "%s", name)
 	}
 	p.Click("#booking-1 > summary")
 	p.WaitFor("#booking-1", "made the order")

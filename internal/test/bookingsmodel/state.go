@@ -77,7 +77,7 @@ type worker struct {
 	age      int16 // the age of the call
 	activity activity
 	standing bool  // the worker stands still while time passes
-	slot     int8  // the slot of the order of its Book
+	slot     int8  // index of the order that the worker's Book makes, or foreign
 	recovery int32 // the row number of the recovery with which its Book polls
 }
 

@@ -101,7 +101,7 @@ func TestBookingShowsItsStepsInOrder(t *testing.T) {
 			assert.True(t, strings.HasSuffix(b.Webhooks[0].Attempts[i].Text, text), "%+v", b.Webhooks[0].Attempts)
 		}
 		e.poll("trip-2")
-		assert.False(t, newView(srv, nil).Bookings[1].Open, "a settled booking is folded if there is a newer booking")
+		assert.False(t, newView(srv, nil).Bookings[1].Open, "a settled booking is collapsed if there is a newer booking")
 	})
 }
 
