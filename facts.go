@@ -32,7 +32,7 @@ type ServiceFacts struct {
 
 // UnmarshalJSON refuses unknown and repeated names, because a misspelt fact would be ignored silently.
 func (f *ServiceFacts) UnmarshalJSON(text []byte) error {
-	type plain ServiceFacts // without this method
+	type plain ServiceFacts // plain has no UnmarshalJSON, so Decode does not call this method again
 	strict := json.NewDecoder(bytes.NewReader(text))
 	strict.DisallowUnknownFields()
 	err := strict.Decode((*plain)(f))
@@ -69,7 +69,7 @@ func namesOnce(d *json.Decoder) error {
 			return err
 		}
 	}
-	_, _ = d.Token() // the closing bracket
+	_, _ = d.Token() // reads the closing bracket
 	return nil
 }
 

@@ -21,7 +21,7 @@ const minTLS = tls.VersionTLS12
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if allowsOldTLS(http.DefaultTransport) { // a dial error, because nothing was sent
+	if allowsOldTLS(http.DefaultTransport) { // the error is a dial error, so that the client knows that nothing was sent
 		err := errors.New("http.DefaultTransport allows TLS below 1.2; raise MinVersion in its TLSClientConfig")
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 	}

@@ -31,8 +31,8 @@ type appointment struct {
 
 // agenda holds what the sandbox must do later, such as to confirm an order. Server.lock guards it.
 type agenda struct {
-	ahead    []appointment // sorted by time; equal times in order of insertion
-	wake     chan struct{} // has a value if the first appointment or the clock has changed
+	ahead    []appointment // sorted by time; appointments at the same time are in order of insertion
+	wake     chan struct{} // holds a value after a change of the first appointment or of the clock
 	inFlight int           // delivery attempts that wait for their answers
 	changed  *sync.Cond    // signals that inFlight became smaller, or that Advance ended
 
@@ -84,7 +84,7 @@ func (s *Server) unlock() { s.orders.mu.Unlock() }
 // runNext carries out the first appointment. The caller holds the lock.
 func (s *Server) runNext() {
 	a := s.agenda.ahead[0]
-	s.agenda.ahead[0] = appointment{} // for the garbage collector
+	s.agenda.ahead[0] = appointment{} // lets the garbage collector free the order and the event
 	s.agenda.ahead = s.agenda.ahead[1:]
 	if a.order != nil {
 		s.orders.confirmDue(a.order, a.at)

@@ -27,7 +27,7 @@ type token struct {
 	Account string        `json:"sub"`
 	Issued  int64         `json:"iat"`
 	Expires int64         `json:"exp"`
-	Until   time.Time     `json:"until"` // like Expires, but not rounded to a second
+	Until   time.Time     `json:"until"` // the time of Expires with fractions of a second
 	Number  int64         `json:"jti"`
 	Scopes  []types.Scope `json:"scope"`
 	OAuth   bool          `json:"oauth,omitempty"`
@@ -57,7 +57,7 @@ func (s *Server) findToken(text string) (tok token, ok bool) {
 	if len(parts) != 3 || !sameText(parts[2], s.tokenProof(parts[0]+"."+parts[1])) {
 		return tok, false
 	}
-	claims, _ := base64.RawURLEncoding.DecodeString(parts[1]) // no error: the proof covers the claims
+	claims, _ := base64.RawURLEncoding.DecodeString(parts[1]) // cannot fail: the proof shows that this server wrote the claims
 	_ = json.Unmarshal(claims, &tok)
 	return tok, tok.Number > s.revoked.Load()
 }
@@ -232,7 +232,7 @@ func (s *Server) findSession(id, account string) (known, expired bool) {
 	if len(fields) != 4 || fields[0] != "ses" || !sameText(fields[3], s.sessionProof(fields[1]+"-"+fields[2], account)) {
 		return false, false
 	}
-	number, _ := strconv.ParseInt(fields[1], 36, 64) // no error: the proof covers both fields
+	number, _ := strconv.ParseInt(fields[1], 36, 64) // cannot fail: the proof shows that this server wrote both fields
 	nanos, _ := strconv.ParseInt(fields[2], 36, 64)
 	end := time.Unix(0, nanos).Add(s.cfg.SessionLifetime)
 	return true, number <= s.expired.Load() || !s.clock.now().Before(end)

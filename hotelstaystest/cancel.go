@@ -16,7 +16,7 @@ type CancelRule string
 
 // The cancellation rules.
 const (
-	CancelAllowed             CancelRule = "allowed"               // before check-in and cut-off
+	CancelAllowed             CancelRule = "allowed"               // accepted before check-in and cut-off
 	CancelNeedsReason         CancelRule = "needs-reason"          // like CancelAllowed, but Cancel needs a reason
 	CancelCutoffPassed        CancelRule = "cutoff-passed"         // refused as too late, on any date
 	CancelForbiddenByContract CancelRule = "forbidden-by-contract" // refused on any date

@@ -35,7 +35,7 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("%w: %w", ErrInvalidConfig, err)
 	}
 	data, err := mapDurations(text, func(text any) any {
-		d, _ := parseDuration(text.(string)) // no error: checkStrict has parsed it
+		d, _ := parseDuration(text.(string)) // cannot fail, because checkStrict has parsed the text before
 		return d
 	})
 	if err != nil {

@@ -194,7 +194,7 @@ func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (*hotelsM
 // pageBounds returns the range [from, to) of the items on page num, counted from 1.
 func pageBounds(num, size, total int) (from, to int) {
 	from = total
-	if num-1 <= total/size { // otherwise the product below could overflow
+	if num-1 <= total/size { // for a larger num, the product could overflow
 		from = min((num-1)*size, total)
 	}
 	return from, min(from+size, total)

@@ -99,7 +99,7 @@ type controlHandler func(w http.ResponseWriter, r *http.Request) (any, error)
 func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	result, err := h(w, r)
 	if refused, ok := errors.AsType[*inputError](err); ok {
-		text := map[string]string{"field": refused.field, "message": refused.msg} // an empty field means the whole request
+		text := map[string]string{"field": refused.field, "message": refused.msg} // empty field: the error is about the whole request
 		jsonAnswer(refused.status, 0, map[string]any{"error": text}).write(w)
 		return
 	}
@@ -135,7 +135,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func (s *Server) newRoutes() http.Handler {
 	mux := http.NewServeMux()
-	methods := map[string][]string{} // path to methods
+	methods := map[string][]string{} // maps a path to its methods
 	for _, route := range controlRoutes {
 		methods[route.path] = append(methods[route.path], route.method)
 		mux.Handle(route.method+" "+route.path, controlHandler(func(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -181,7 +181,7 @@ func (s *Server) ownHost(host string) bool {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
-	_, notIP := netip.ParseAddr(host) // DNS rebinding needs a name, so an IP address is safe
+	_, notIP := netip.ParseAddr(host) // an IP address is safe, because DNS rebinding works only with a host name
 	own := func(name string) bool { return strings.EqualFold(name, host) }
 	return loopbackHost(host) || s.cfg.AllowRemote && notIP == nil || slices.ContainsFunc(s.cfg.Control.Hosts, own) ||
 		slices.ContainsFunc(s.cfg.TLSNames, own)

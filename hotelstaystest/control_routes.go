@@ -71,7 +71,7 @@ func getLedger(c *controlCall) (any, error) {
 	l := c.s.ledger
 	counts, limited := l.counted()
 	return map[string]any{
-		"requests": l.Count(""), "counts": counts, "rateLimited": limited, // the operation "" stands for unknown paths
+		"requests": l.Count(""), "counts": counts, "rateLimited": limited, // in counts, the key "" is for unknown paths
 		"ticketsIssued": l.TicketsIssued(), "tokensIssued": l.TokensIssued(), "orders": c.s.orders.count(),
 		"bookingsReused": l.BookingsReused(), "duplicatesRefused": l.DuplicatesRefused(),
 		"cancellations": append([]LedgerCancellation{}, l.Cancellations()...), "dropped": l.Dropped(),

@@ -59,7 +59,7 @@ type waitingFault struct {
 
 type controlClock struct {
 	Now    time.Time `json:"now"`
-	Offset duration  `json:"offset"` // how far Now is ahead of real time
+	Offset duration  `json:"offset"` // time by which Now is ahead of real time
 }
 
 // duration is a time.Duration whose JSON is text, such as "3m0s".

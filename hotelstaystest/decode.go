@@ -110,7 +110,7 @@ func checkValue(value json.RawMessage, path string, t reflect.Type) error {
 func checkObject(value json.RawMessage, path string, t reflect.Type) error {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	seen := map[string]bool{}
-	for dec.Token(); dec.More(); { // the first token is the brace
+	for dec.Token(); dec.More(); { // the first call of Token reads the opening brace
 		tok, _ := dec.Token()
 		name, _ := tok.(string)
 		full := strings.TrimPrefix(path+"."+name, ".")

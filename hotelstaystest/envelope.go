@@ -31,7 +31,7 @@ type failure struct {
 	status int
 	code   int
 	msg    string
-	oauth  string // the value of "error" with Variants.OAuthTopLevel
+	oauth  string // value of the member "error" if Variants.OAuthTopLevel is set
 }
 
 func (f *failure) Error() string { return fmt.Sprintf("%d (HTTP %d): %s", f.code, f.status, f.msg) }
@@ -60,10 +60,10 @@ func notFound() *failure { return fail(http.StatusNotFound, types.CodeNotFound, 
 type answer struct {
 	status int
 	code   int
-	msg    string // for the ledger
+	msg    string // msg of the envelope, for the ledger
 	header http.Header
 	body   []byte
-	bare   bool // without the service's headers, like a proxy's answer
+	bare   bool // the answer has no headers of the service, as if a proxy had sent the answer
 }
 
 func jsonAnswer(status, code int, v any) *answer {

@@ -82,8 +82,8 @@ func (e Entry) clone() Entry {
 // record is the place of a request, an order or a webhook in the log. The log keeps only the last entry of each
 // record.
 type record struct {
-	first int64 // Seq of its first entry
-	era   int   // eventLog.era of its first entry
+	first int64 // Seq of the record's first entry
+	era   int   // eventLog.era at the time of the record's first entry
 	last  Entry
 	size  int
 	place *list.Element // nil: the log has dropped the record
@@ -100,7 +100,7 @@ type eventLog struct {
 	seq             int64
 	bytes           int
 	dropped         int
-	era             int       // resets so far
+	era             int       // number of resets so far
 	records         list.List // *record values, sorted by Seq of the last entry
 	changes         map[EntryKind]*record
 	news            chan struct{} // closed at the next entry; nil if nobody waits

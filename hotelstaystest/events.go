@@ -13,7 +13,7 @@ import (
 const (
 	heartbeat     = 15 * time.Second
 	eventsAtOnce  = 200
-	readerTimeout = 30 * time.Second // a client that needs longer for eventsAtOnce entries is disconnected
+	readerTimeout = 30 * time.Second // time in which a client must read eventsAtOnce entries; a slower client is disconnected
 )
 
 // stream sends the entries after a sequence number, until its connection ends. It reads them from the

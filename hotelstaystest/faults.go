@@ -85,15 +85,15 @@ type Fault struct {
 	Reference   string        `json:"reference,omitempty"`
 	Skip        int           `json:"skip,omitempty"`        // number of matching requests that pass before the fault acts
 	Times       int           `json:"times,omitempty"`       // how often the fault acts; 0: once, -1: always
-	Probability float64       `json:"probability,omitempty"` // that the fault acts on a matching request; 0: it always acts
-	Commit      bool          `json:"commit,omitempty"`      // execute the operation before the fault acts
-	Delay       time.Duration `json:"delay,omitempty"`       // before the fault acts; ends early if the client disconnects
+	Probability float64       `json:"probability,omitempty"` // probability that the fault acts on a matching request; 0: always
+	Commit      bool          `json:"commit,omitempty"`      // the operation is executed before the fault acts
+	Delay       time.Duration `json:"delay,omitempty"`       // wait before the fault acts; ends early if the client disconnects
 	Status      int           `json:"status,omitempty"`      // HTTP status
 	Code        int           `json:"code,omitempty"`        // code in the envelope; default: the code of Status, or 100000500
 	Msg         string        `json:"msg,omitempty"`         // msg in the envelope; default: the status text
 	RetryAfter  string        `json:"retryAfter,omitempty"`  // Retry-After header
-	Header      http.Header   `json:"header,omitempty"`      // more response headers
-	Body        []byte        `json:"body,omitempty"`        // sent instead of the envelope
+	Header      http.Header   `json:"header,omitempty"`      // additional response headers
+	Body        []byte        `json:"body,omitempty"`        // response body instead of the envelope
 	Field       string        `json:"field,omitempty"`       // path of the value that FaultWrongType changes
 	// BytesPerSecond is the rate of FaultSlowBody, before compression. If it is 0, the body takes Delay.
 	BytesPerSecond int `json:"bytesPerSecond,omitempty"`

@@ -25,8 +25,8 @@ import (
 
 const (
 	maxHeader   = 64 << 10    // bytes
-	maxBody     = 4 << 20     // bytes of a request
-	bodyTimeout = time.Minute // within which the body of a request must arrive
+	maxBody     = 4 << 20     // bytes of a request's body
+	bodyTimeout = time.Minute // time in which the whole body of a request must arrive
 )
 
 // call is a request to an operation, with its decoded headers and its state.
@@ -34,10 +34,10 @@ type call struct {
 	op          *operation
 	rec         *record
 	header      http.Header
-	host        string    // of the request's URL
+	host        string    // host of the request's URL
 	client      string    // IP address
 	started     time.Time // real time at which the rate limit counted the call; without a rate limit, the time of arrival
-	repeated    bool      // its Request-Id was used before
+	repeated    bool      // an earlier request had the same Request-Id
 	account     string    // appKey
 	oauth       bool      // the token is an OAuth access token
 	session     string
@@ -46,7 +46,7 @@ type call struct {
 	requestID   string
 	traceID     string
 	gzip        bool
-	topLevel    bool        // answers have OAuth's own form, see [Variants.OAuthTopLevel]
+	topLevel    bool        // the answer has OAuth's own form, see [Variants.OAuthTopLevel]
 	limits      http.Header // the headers about the rate limit
 	fault       *Fault      // the fault that acts on the request, or nil
 }
@@ -102,7 +102,7 @@ func newTimedBody(w http.ResponseWriter, body io.ReadCloser) timedBody {
 func (b timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		_ = b.conn.SetReadDeadline(time.Time{}) // a deadline would end the call's context
+		_ = b.conn.SetReadDeadline(time.Time{}) // the body is complete; a deadline that passes later would end the call's context
 	}
 	return n, err
 }
@@ -219,7 +219,7 @@ func (s *Server) checkRateLimit(c *call) *answer {
 		return nil
 	}
 	s.ledger.rateLimited(c.rec)
-	h.Set("Retry-After", "1") // the window, in whole seconds
+	h.Set("Retry-After", "1") // the window of the rate limit is one second
 	return failureAnswer(fail(http.StatusTooManyRequests, types.CodeRateLimited,
 		"rate limit exceeded: %s allows %d calls per second from one client IP address", c.op.name, v.limit))
 }
@@ -301,7 +301,7 @@ var (
 // headers lists the request headers, with the operations that accept them and the form of their values.
 var headers = []struct {
 	name       string
-	acceptedBy func(*operation) bool // nil: all operations
+	acceptedBy func(*operation) bool // reports whether an operation accepts the header; nil: all do
 	form       func(string) bool
 }{
 	{"Request-Id", nil, notEmpty},
@@ -313,7 +313,7 @@ var headers = []struct {
 	{"Market", notTicket, countryForm.MatchString},
 	{"Session-Id", ofBookingFlow, notEmpty},
 	{"Currency", ofBookingFlow, currencyForm.MatchString},
-	{"Test", ofBookingFlow, func(string) bool { return true }}, // unknown values are ignored
+	{"Test", ofBookingFlow, func(string) bool { return true }}, // the sandbox ignores unknown values
 	{"Timeout-Milliseconds", ofBookingFlow, func(v string) bool { n, err := strconv.Atoi(v); return err == nil && n > 0 }},
 }
 
@@ -359,7 +359,7 @@ func (s *Server) checkSession(c *call) error {
 	case id == "" && c.op.session == sessionRequired:
 		return badRequest("%s requires the Session-Id header of the search", c.op.name)
 	case id == "":
-		return nil // HotelList then starts a session
+		return nil // without a Session-Id, HotelList starts a session
 	case !known:
 		return badRequest("Session-Id %q is not a session of this account", id)
 	case expired && c.op.name != opCancel:

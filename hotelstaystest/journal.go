@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxJournalBody = 16 << 10 // bytes of each body
-	maxReference   = 200      // bytes of each reference
+	maxJournalBody = 16 << 10 // maximum size of each body in bytes
+	maxReference   = 200      // maximum size of each reference in bytes
 )
 
 // keep returns the masked text of a body and the references in it, for the ledger. It returns neither if the control
@@ -22,7 +22,7 @@ func (s *Server) keep(body []byte) (text string, references []string) {
 	if !s.cfg.Control.Enabled {
 		return "", []string{}
 	}
-	body = body[:min(len(body), 2*maxJournalBody)] // more than is kept, because a secret must be masked before the text is cut
+	body = body[:min(len(body), 2*maxJournalBody)] // twice the kept size, because a secret must be masked before the final cut
 	return s.masker.text(body), referencesIn(body)
 }
 
@@ -99,7 +99,7 @@ func referencesIn(body []byte) []string {
 		if bytes.HasPrefix(value, []byte("[")) {
 			into = &refs
 		}
-		json.NewDecoder(bytes.NewReader(value)).Decode(into) // ignores malformed and incomplete values
+		json.NewDecoder(bytes.NewReader(value)).Decode(into) // malformed and incomplete values are ignored
 		refs = slices.DeleteFunc(refs, func(ref string) bool { return ref == "" || len(ref) > maxReference })
 		found = union(found, refs)
 	}

@@ -34,13 +34,13 @@ type Request struct {
 	Code        int       `json:"code"`          // code of the envelope
 	Msg         string    `json:"msg"`           // msg of the envelope
 	Cut         bool      `json:"cut"`           // the connection or stream ended without a whole answer
-	Done        time.Time `json:"done,omitzero"` // when the answer was ready or the connection cut; zero before
+	Done        time.Time `json:"done,omitzero"` // time at which the answer was ready or the connection was cut; zero before that time
 	Executed    bool      `json:"executed"`      // the operation succeeded, even if a fault replaced the answer
 	Fault       FaultKind `json:"fault"`         // the fault that acted on the request, or empty
 	RequestID   string    `json:"requestId"`
 	TraceID     string    `json:"traceId"`
 	SessionID   string    `json:"sessionId"`
-	RateLimited bool      `json:"rateLimited"` // refused by a rate limit, not by an injected 429
+	RateLimited bool      `json:"rateLimited"` // a rate limit refused the request; false for an injected 429
 
 	// References are the references to orders in Body and Answer. Body and Answer are cut off after
 	// 16 KiB. Secrets, passport numbers, birth dates, e-mail addresses and phone numbers are masked in
@@ -67,7 +67,7 @@ type LedgerOrder struct {
 	CallbackURL         string            `json:"callbackUrl"`
 	CreatedAt           time.Time         `json:"createdAt"`
 	Status              types.OrderStatus `json:"status"`
-	State               string            `json:"state"`   // the word for Status
+	State               string            `json:"state"`   // Status in words
 	History             []StatusChange    `json:"history"` // oldest first
 	Total               string            `json:"total"`   // net total, such as "120.50 USD"
 }
@@ -86,7 +86,7 @@ type WebhookState string
 
 // The states of an event's delivery.
 const (
-	WebhookPending   WebhookState = "pending"   // not finished, or cut short by Close
+	WebhookPending   WebhookState = "pending"   // the delivery has not finished, or Close has stopped it
 	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
 	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
 	WebhookDropped   WebhookState = "dropped"   // dropped by FaultDrop
@@ -101,7 +101,7 @@ type Webhook struct {
 	PlatformReferenceNo string           `json:"platformReferenceNo"`
 	URL                 string           `json:"url"`
 	EventTime           time.Time        `json:"eventTime"`
-	Body                json.RawMessage  `json:"body"` // without the effect of FaultAlteredBody
+	Body                json.RawMessage  `json:"body"` // the body before FaultAlteredBody changes it
 	State               WebhookState     `json:"state"`
 	Attempts            []WebhookAttempt `json:"attempts"` // oldest first
 }
@@ -113,7 +113,7 @@ type WebhookAttempt struct {
 	Signature string    `json:"-"`             // X-Platform-Signature as sent
 	Signed    string    `json:"signature"`     // "valid", "invalid", or "none" when it was not signed
 	Status    int       `json:"status"`        // HTTP status of the answer; 0 if there is no answer
-	Error     string    `json:"error"`         // why there is no answer
+	Error     string    `json:"error"`         // reason why there is no answer
 	Fault     FaultKind `json:"fault"`         // the fault that acted on the attempt, or empty
 	Copy      bool      `json:"copy"`          // true for the copy that FaultDuplicate sends
 }

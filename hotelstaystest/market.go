@@ -9,8 +9,8 @@ import (
 
 type market struct {
 	mu      sync.RWMutex
-	changes map[string]*rateChange // offer key to change
-	shown   map[string]int         // ratePkgId to the number of moves that CheckAvail has reported
+	changes map[string]*rateChange // maps an offer key to the change of its rate
+	shown   map[string]int         // maps a ratePkgId to the number of moves that CheckAvail has reported
 }
 
 type rateChange struct {
@@ -20,7 +20,7 @@ type rateChange struct {
 
 const (
 	maxMove  = 1000                  // percent
-	maxCents = int64(10_000_000_000) // the highest moved price, so that no sum overflows
+	maxCents = int64(10_000_000_000) // limit of a moved price, so that sums do not overflow
 )
 
 func newMarket() *market {

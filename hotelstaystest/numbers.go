@@ -40,7 +40,7 @@ func decimalString(minor int64, decimals int) string {
 type currency struct {
 	code     string
 	decimals int
-	perUSD   micro // for one US dollar
+	perUSD   micro // price of one US dollar in this currency
 }
 
 // currencies have fixed, invented exchange rates.

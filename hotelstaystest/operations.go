@@ -38,9 +38,9 @@ var allScopes = []types.Scope{
 type sessionRule int
 
 const (
-	sessionNone     sessionRule = iota // the header is refused
-	sessionOptional                    // used if sent; otherwise a session is started
-	sessionRequired                    // must be sent and known
+	sessionNone     sessionRule = iota // a request with a Session-Id is refused
+	sessionOptional                    // a request without a Session-Id starts a session
+	sessionRequired                    // a request must have a known Session-Id
 )
 
 // runner decodes a request body and executes the operation.
@@ -50,7 +50,7 @@ type runner interface {
 
 type operation struct {
 	name    Operation
-	session sessionRule // except with sessionNone, the headers Currency, Test and Timeout-Milliseconds are allowed too
+	session sessionRule // with sessionNone, the headers Currency, Test and Timeout-Milliseconds are refused, too
 	scope   types.Scope // empty: the operation takes no Authorization header
 	runner              // nil for the GET of a document
 	summary string      // for openapi.json

@@ -38,7 +38,7 @@ type order struct {
 	guests      []orderGuest
 
 	created   time.Time
-	visible   time.Time // the time from which QueryOrders returns the order
+	visible   time.Time // time from which on QueryOrders returns the order
 	history   []StatusChange
 	confirmed time.Time // zero: not confirmed yet
 	amended   int       // number of AmendOrder calls
@@ -61,7 +61,7 @@ type orderStore struct {
 	s          *Server
 	list       []*order            // oldest first
 	byPlatform map[string]*order   // by platformReferenceNo
-	byCustomer map[string][]*order // by customerReferenceNo, at most one order for each account
+	byCustomer map[string][]*order // by customerReferenceNo; an account has at most one order for each reference
 	bySupplier map[string]*order   // by supplierReferenceNo
 	byContent  map[string][]*order // by account and content
 }
@@ -158,7 +158,7 @@ func (st *orderStore) confirmDue(o *order, at time.Time) {
 func (st *orderStore) confirm(o *order, at time.Time) {
 	st.setStatus(o, st.s.cfg.Variants.OrderStatusNumbers.Confirmed, at)
 	o.confirmed = at
-	if o.voucher.version == 0 { // the first confirmation
+	if o.voucher.version == 0 { // later confirmations do not change the number and the voucher
 		o.confirmNo = "HC-" + o.platformRef[2:]
 		o.voucher = voucherState{version: 1, issued: at.Add(length(st.s.cfg.VoucherDelay))}
 	}
@@ -180,7 +180,7 @@ func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logg
 
 // records returns a record for each order that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []LedgerOrder {
-	if st == nil { // in a zero Ledger
+	if st == nil { // a zero Ledger has no store
 		return nil
 	}
 	st.s.lock()

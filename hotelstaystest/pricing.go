@@ -110,7 +110,7 @@ func (o offer) fees(p price) []feeStep {
 
 type feeStep struct {
 	until time.Time
-	fee   int64 // for all rooms, in minor units
+	fee   int64 // fee for all rooms, in minor units of the currency
 }
 
 func (o offer) feeAt(p price, at time.Time) int64 {

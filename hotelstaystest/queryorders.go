@@ -46,7 +46,7 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (*queryOrdersRe
 			continue
 		}
 		b := s.orderBody(o)
-		if b.Holder.Phone != nil { // the document allows an answer without countryNumber
+		if b.Holder.Phone != nil { // the API document allows an order without countryNumber, so a client must accept its absence
 			p := *b.Holder.Phone
 			p.CountryNumber = 0
 			b.Holder.Phone = &p

@@ -26,8 +26,8 @@ const (
 	maxNights    = 365
 	maxRooms     = 50
 	maxAdults    = 20
-	maxExpansion = 2000 // hotels per destination
-	maxCities    = 50   // cities per destinationName
+	maxExpansion = 2000 // maximum number of hotels from the destination of a search
+	maxCities    = 50   // maximum number of cities per destinationName
 )
 
 type hotelListRequest struct {
@@ -305,7 +305,7 @@ func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit 
 		all = all[:limit]
 	}
 	rooms := []room{}
-	at := map[int]int{} // room type to index in rooms
+	at := map[int]int{} // maps a room type to its index in rooms
 	for _, o := range all {
 		i, ok := at[o.room]
 		if !ok {

@@ -58,10 +58,10 @@ type Server struct {
 	closing    chan struct{}
 	closeOnce  sync.Once
 	closeMu    sync.Mutex     // so that enter and Close do not run at the same time
-	work       sync.WaitGroup // accept loop, connections, handlers, deliveries
+	work       sync.WaitGroup // counts the accept loop, connections, handlers and deliveries that Close waits for
 
 	transportMu sync.Mutex
-	transports  map[string]*http.Transport // by client address
+	transports  map[string]*http.Transport // the key is the client's address
 }
 
 // NewServer starts a sandbox, by default over http on a free port of 127.0.0.1. Call Close at the
@@ -225,7 +225,7 @@ func (p panicsOnly) Write(line []byte) (int, error) {
 // trackConn counts a connection in s.work while it is open, because Close waits for s.work.
 func (s *Server) trackConn(c net.Conn, state http.ConnState) {
 	switch state {
-	case http.StateNew: // called by the accept loop, so work is above zero
+	case http.StateNew: // the accept loop makes this call, so work is above zero and Close still waits
 		s.work.Add(1)
 		if s.isClosing() {
 			c.Close()

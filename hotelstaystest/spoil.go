@@ -127,7 +127,7 @@ type connKey struct{}
 func cut(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
 		if t, ok := c.(interface{ NetConn() net.Conn }); ok {
-			c = t.NetConn() // below TLS: no close_notify
+			c = t.NetConn() // closes the connection below TLS, so that no close_notify is sent
 		}
 		c.Close()
 	}
@@ -174,7 +174,7 @@ func wrongType(body []byte, path string) []byte {
 	if dec.Decode(&doc) != nil || !replaceAt(&doc, strings.Split(cmp.Or(path, "data"), ".")) {
 		return body
 	}
-	out, _ := json.Marshal(doc) // no error: doc was decoded from JSON
+	out, _ := json.Marshal(doc) // cannot fail, because doc was decoded from JSON
 	return out
 }
 

@@ -23,7 +23,7 @@ const (
 
 type voucherState struct {
 	version int       // 0: no voucher yet
-	issued  time.Time // the time at which this version is ready
+	issued  time.Time // time at which the document of this version is ready
 	failed  bool
 }
 

@@ -23,14 +23,14 @@ const (
 	OnBook    WebhookTrigger = "book"    // Book
 	OnConfirm WebhookTrigger = "confirm" // the confirmation
 	OnAmend   WebhookTrigger = "amend"   // Server.AmendOrder
-	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus to cancelled
-	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus to any other status
+	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus with the status cancelled
+	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus with any other status
 )
 
 type webhooks struct {
 	s         *Server
 	cfg       *WebhookConfig
-	ctx       context.Context // ends with the server
+	ctx       context.Context // ends when the server closes
 	stop      context.CancelFunc
 	transport http.RoundTripper
 	server    *http.Server // serves CallbackHandler
@@ -67,11 +67,11 @@ type webhookBody struct {
 
 // event is a webhook event with its attempts. Server.lock guards it.
 type event struct {
-	Webhook         // the state at creation
+	Webhook         // the webhook at the creation of the event, without later changes
 	rec     *record // the event's record in the ledger
 	order   *order
 	tries   int    // started attempts
-	fault   *Fault // the fault of the next attempt, which it delays
+	fault   *Fault // fault that delays the next attempt, and then acts on the attempt
 }
 
 // eventQueue sends the first attempts of an order's events one after another.

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
+const maxCallbackAnswer = 64 << 10 // maximum number of bytes that the sandbox reads of a receiver's answer
 
 var errRefusedAddress = errors.New(
 	"webhooks go only to webhooks.callbackHosts, to a CallbackHandler and, unless allowRemote is set, to loopback addresses")
@@ -36,7 +36,7 @@ func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 			switch {
 			case err == nil && c.allowsHost(host):
 				return dial(ctx, network, addr)
-			case remote: // not to loopback: otherwise other machines could reach programs on this machine
+			case remote: // with AllowRemote, other machines could otherwise reach loopback addresses through the sandbox
 				return nil, errRefusedAddress
 			}
 			return dialLoopback(ctx, dial, network, addr)

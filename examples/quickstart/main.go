@@ -149,7 +149,7 @@ func findOffer(
 
 // book books the offer, waits for the supplier and the voucher, and cancels the order.
 func book(ctx context.Context, client *hotelstays.Client, session string, offer *types.RoomRatePkg) (err error) {
-	// The reference is the idempotency key. Store it and the session before Book.
+	// The reference is the idempotency key. A real program stores the reference and the session before Book.
 	reference := uuid.NewString()
 	step("Book: reference %s", reference)
 	booked, err := client.Book(ctx, &hotelstays.BookRequest{
@@ -159,7 +159,7 @@ func book(ctx context.Context, client *hotelstays.Client, session string, offer 
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
 			{RoomIndex: 1, FirstName: "Guest", LastName: "Two"},
 		},
-		Expect: offer, // an order for other dates is an error
+		Expect: offer, // Book fails if the order has other dates
 	})
 	if err != nil {
 		return err // an *OutcomeUnknownError names the reference to look for
@@ -187,7 +187,7 @@ func book(ctx context.Context, client *hotelstays.Client, session string, offer 
 	}
 	show("%s", voucher.Status)
 	if voucher.Status == types.VoucherGenerated {
-		document, err := client.OpenVoucher(ctx, ask) // SaveVoucher writes a file
+		document, err := client.OpenVoucher(ctx, ask) // SaveVoucher would write the document to a file
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func direct(ctx context.Context) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if err := first.Process.Kill(); err != nil { // the order exists, but the answer was not sent yet
+	if err := first.Process.Kill(); err != nil { // the order exists, but the engine still waits for the answer to Book
 		return err
 	}
 	<-ended

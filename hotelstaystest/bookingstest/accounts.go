@@ -22,7 +22,7 @@ var twoAccounts = hotelstaystest.Config{Accounts: Accounts(2)}
 // platform is a process that books for several accounts. The caller's table has a row for each account and reference.
 type platform[Tx any] struct {
 	*World[Tx]
-	known sync.Map // account to its durable.BookingClient
+	known sync.Map // maps an account to its durable.BookingClient
 
 	mu    sync.Mutex
 	ended []string // references of rows, in the order in which their outcomes were stored

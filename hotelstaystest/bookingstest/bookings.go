@@ -36,7 +36,7 @@ func beginsOnce[Tx any](w *World[Tx]) {
 	refused(durable.ErrAlreadyBegun)
 	assert.Zero(w, w.books())
 	w.MustSend("ref-1")
-	refused(durable.ErrAlreadyBooked) // otherwise Book would be sent again
+	refused(durable.ErrAlreadyBooked) // a second begin would send a second Book
 	_, err = w.Send(w.Context(), "ref-1")
 	require.ErrorIs(w, err, durable.ErrAlreadyBooked)
 	assert.Equal(w, 1, w.books())

@@ -14,7 +14,7 @@ import (
 type promise[Tx any] struct {
 	rule     string // the name of the subtest
 	test     func(*World[Tx])
-	database bool // databases may execute the case's statements differently
+	database bool // TestDatabase also runs the case, because its result may depend on the database
 	config   hotelstaystest.Config
 }
 

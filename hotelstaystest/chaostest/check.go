@@ -72,7 +72,7 @@ func (c *checker) checkRounds() {
 		reference string
 		n         int
 	}
-	missing := map[round]int{} // number of missing outcomes
+	missing := map[round]int{} // for each round, the number of outcomes that are still missing
 	for reference, rounds := range c.begun {
 		for n := range rounds {
 			missing[round{reference, n + 1}]++
@@ -95,7 +95,7 @@ func (c *checker) checkRounds() {
 }
 
 func (c *checker) checkOutcomes() {
-	exist := map[string]string{} // order number to reference
+	exist := map[string]string{} // maps an order number to its reference
 	for _, o := range c.ledger.Orders() {
 		exist[o.PlatformReferenceNo] = o.CustomerReferenceNo
 	}

@@ -93,14 +93,14 @@ type Fleet struct {
 	Logf func(format string, args ...any)
 
 	processes []*Process
-	held      map[int]held // by the index of the process
+	held      map[int]held // the key is the index of the process
 	rng       *rand.Rand
 }
 
 // held describes a process that is frozen or has a blocked handler. Other disturbances choose another process.
 type held struct {
 	frozen bool
-	until  time.Time // zero: until all bookings have ended
+	until  time.Time // time at which the freeze ends; zero: when all bookings have ended
 }
 
 // Survive returns when all bookings have ended and the processes have stopped. It returns an error if a process ended
@@ -330,7 +330,7 @@ func (f *Fleet) hurry(ctx context.Context) {
 	for ticks := time.Tick(tick); ; {
 		select {
 		case now := <-ticks:
-			// Each step is short compared with a recovery, because Hurry does not move the times of a Book in progress.
+			// Hurry does not move the times of a Book in progress, so each step must be short compared with a recovery.
 			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():

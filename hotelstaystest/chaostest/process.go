@@ -22,7 +22,7 @@ const partVariable = "HOTELSTAYS_CHAOSTEST_PART"
 // Process is a child process that runs the same program as its parent. Its part, the argument of [Start], is its
 // task. A Process is not safe for concurrent use.
 type Process struct {
-	Cmd      *exec.Cmd // started; call Wait of the Process, not of Cmd
+	Cmd      *exec.Cmd // the started process; call Process.Wait instead of Cmd.Wait
 	input    io.WriteCloser
 	out      *os.File
 	lines    *bufio.Scanner
@@ -42,11 +42,11 @@ func Start(part any) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, in, err := os.Pipe() // not StdoutPipe: Wait would close it before its lines are read
+	out, in, err := os.Pipe() // with StdoutPipe, Cmd.Wait would close the pipe before all lines are read
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // the process has its own copy
+	defer func() { _ = in.Close() }() // the new process has its own copy of this end
 	p := &Process{Cmd: exec.Command(self), out: out, lines: bufio.NewScanner(out), ended: make(chan struct{})}
 	p.lines.Buffer(nil, math.MaxInt)
 	p.Cmd.Env = append(os.Environ(), partVariable+"="+string(text))
@@ -82,7 +82,7 @@ func (p *Process) Write(b []byte) (int, error) { return p.input.Write(b) }
 func (p *Process) Wait() error {
 	p.discard()
 	<-p.ended
-	_ = p.out.Close() // even if a child of the process still has the other end
+	_ = p.out.Close() // closes the pipe even if a child of the process still holds the other end
 	return p.err
 }
 

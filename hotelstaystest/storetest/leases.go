@@ -221,7 +221,7 @@ func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func(
 
 func lateRelease(c *leaseCase) {
 	third, k := c.Open(), key()
-	for _, again := range []bool{false, true} { // true: the same process gets the later lease
+	for _, again := range []bool{false, true} { // if again is true, process a also gets the later lease
 		late := mustLease(c, c.a, k)
 		thaw := c.freeze(c.a)
 		release := takeOver(c, c.b, k)

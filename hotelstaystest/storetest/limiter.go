@@ -27,7 +27,7 @@ func budget(op hotelstays.Operation) hotelstays.RateLimitKey {
 }
 
 var (
-	limited   = budget(hotelstays.OpTicket) // the lowest rate limit
+	limited   = budget(hotelstays.OpTicket) // the operation with the lowest rate limit
 	elsewhere = hotelstays.RateLimitKey{BaseURL: "https://other.example", Operation: hotelstays.OpTicket}
 )
 
@@ -173,7 +173,7 @@ func everyCallerServed(c *limiterCase) {
 func unsentIsFree(c *limiterCase) {
 	for range 3 {
 		giveBack(acquireAll(c, c.a, limited)...)
-		time.Sleep(window / 4) // until all processes know the pause
+		time.Sleep(window / 4) // time for all processes to learn of the pause
 		grantedWithin(c, "all slots, after they were given back by another process,", func() {
 			giveBack(acquireAll(c, c.b, limited)...)
 		})
@@ -249,7 +249,7 @@ func pauseHoldsWaiting(c *limiterCase) {
 func pauseHoldsAll(c *limiterCase) {
 	until := time.Now().Add(4 * window)
 	c.a.Pause(limited, until)
-	time.Sleep(window)                            // until all processes know the pause
+	time.Sleep(window)                            // time for all processes to learn of the pause
 	mustWait(c, c.b, until.Add(-c.patience()/10)) // a little before until, because clocks may differ
 }
 
@@ -258,15 +258,15 @@ func longestPause(c *limiterCase) {
 	c.a.Pause(limited, until)
 	c.a.Pause(limited, time.Now().Add(window))
 	c.a.Pause(limited, time.Now().Add(-time.Hour))
-	time.Sleep(window) // until all processes know the pause
+	time.Sleep(window) // time for all processes to learn of the pause
 	c.b.Pause(limited, time.Now().Add(window/2))
 	time.Sleep(window)
-	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b called Pause with the shorter pause; clocks may differ
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b keeps the longest pause, too; clocks may differ
 }
 
 func pauseOfOne(c *limiterCase) {
 	others := []hotelstays.RateLimitKey{budget(hotelstays.OpBook), elsewhere}
-	for _, key := range others { // a first grant may take longer
+	for _, key := range others { // the first grant for a key may take longer
 		giveBack(acquire(c, c.a, key))
 	}
 	c.a.Pause(limited, time.Now().Add(20*window))
@@ -295,7 +295,7 @@ func pauseHoldsUnlimited(c *limiterCase) {
 func separateBudgets(c *limiterCase) {
 	others := []hotelstays.RateLimitKey{elsewhere, budget(hotelstays.OpBook), budget(hotelstays.OpCheckAvail),
 		budget(hotelstays.OpCancel), budget(hotelstays.OpQueryOrders)}
-	for _, key := range others { // a first grant may take longer
+	for _, key := range others { // the first grant for a key may take longer
 		giveBack(acquire(c, c.a, key), acquire(c, c.b, key))
 	}
 	time.Sleep(window / 2)

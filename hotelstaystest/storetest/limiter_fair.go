@@ -72,7 +72,7 @@ func lastOfServedAmong(c *limiterCase, l hotelstays.RateLimiter, n, others int, 
 	for range others {
 		wait(c.a, other, func() { before.Add(1) })
 	}
-	time.Sleep(window / 4) // until they wait
+	time.Sleep(window / 4) // time for the callers to begin their wait
 	served := make(chan int32, 1)
 	wait(l, last, func() { served <- before.Load() })
 	time.Sleep(window / 4)

@@ -11,10 +11,10 @@ import (
 
 // Info holds the facts about a fetched page that Pages needs.
 type Info struct {
-	IDs       []string // of the page's items
-	More      *bool    // another page follows; nil: the service did not say
-	Total     int      // items of the whole listing; 0 if unknown
-	LeftOut   bool     // items of the page may have been left out
+	IDs       []string // ids of the page's items
+	More      *bool    // whether another page follows; nil: the service did not say
+	Total     int      // number of items of the whole listing; 0 if unknown
+	LeftOut   bool     // whether the page may lack some of its items
 	RequestID string
 }
 
@@ -25,7 +25,7 @@ const maxEmpty = 10
 // page, or is the eleventh empty page in a row.
 type EndlessError struct {
 	Num       int
-	Repeats   bool // if false, the page is empty
+	Repeats   bool // true: the page repeats an earlier page; false: the page is empty
 	RequestID string
 }
 
@@ -46,7 +46,7 @@ func Pages[P any](first, size int, fetch Fetch[P]) iter.Seq2[P, error] {
 		var none P
 		seed := maphash.MakeSeed()
 		seen := make(map[uint64]bool)
-		empty := 0 // in a row
+		empty := 0 // number of empty pages in a row
 		num := max(1, first)
 		read, leftOut := (num-1)*size, false
 		for ; ; num++ {
@@ -111,8 +111,8 @@ type ahead[P any] struct {
 	size        int
 	fetch       Fetch[P]
 
-	last   int               // the last page according to Total
-	coming []chan fetched[P] // the next pages, in order
+	last   int               // number of the last page according to Total
+	coming []chan fetched[P] // results of the next pages, in order
 	calls  sync.WaitGroup
 }
 

@@ -46,7 +46,7 @@ type tree[Q, N any] struct {
 	arrived  *sync.Cond
 	pending  []Q // requests to make; the deepest request is last
 	underway int
-	failed   bool // make no more calls
+	failed   bool // a call has failed, so no new call begins
 	seen     map[string]bool
 	waiting  []found[N] // oldest first
 }

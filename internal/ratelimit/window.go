@@ -34,15 +34,15 @@ type Window struct {
 	pausedUntil   time.Time
 	waiters       pacing.Queue[chan *Permit]
 	timer         *time.Timer // runs only while somebody waits for a slot whose time is known
-	pool          []*Permit   // permits that can be used again
+	pool          []*Permit   // permits for later grants, which saves allocations
 }
 
 // Permit is a granted slot. Call Sent at most once, then Done exactly once.
 type Permit struct {
 	w       *Window
-	granted bool      // Done was not called yet
-	left    time.Time // when the request left; zero: it has not
-	since   time.Time // when the request left or arrived; slots is a heap by this time
+	granted bool      // true from the grant until Done
+	left    time.Time // time at which the request left; zero before
+	since   time.Time // time at which the request left or arrived; the order of the heap slots
 	index   int       // position in the heap; -1: another permit has the slot
 }
 
@@ -153,7 +153,7 @@ func (w *Window) Pause(until time.Time) {
 	// A date from a header has no monotonic reading. A step of the wall clock must not move the end of the pause.
 	until = now.Add(until.Sub(now))
 	if until.After(w.pausedUntil) {
-		w.pausedUntil = until // a running timer fires too early, and serve sets it again
+		w.pausedUntil = until // a running timer then fires too early, and serve sets the timer again
 	}
 }
 
@@ -169,7 +169,7 @@ func (w *Window) serve(now time.Time) {
 	}
 	_, at, ok := w.next(now)
 	switch {
-	case w.waiters.Len() == 0 || !ok: // nobody waits, or Sent or Done will serve
+	case w.waiters.Len() == 0 || !ok: // no caller waits, or the next Sent or Done calls serve
 		if w.timer != nil {
 			w.timer.Stop()
 		}
@@ -225,7 +225,7 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 			from, at = &w.sent, then
 		}
 	}
-	if w.unused > 0 && (from == nil || at.After(now)) { // tried last, because a used slot has a permit to recycle
+	if w.unused > 0 && (from == nil || at.After(now)) { // the last choice, because the grant of a used slot recycles a permit
 		from, at = nil, now
 	}
 	if at.Before(w.pausedUntil) {

@@ -153,7 +153,7 @@ var cutOff = lazy(`^(?:\\(?:u[[:xdigit:]]{0,3})?|(?:%[[:xdigit:]]{0,2})*|&[#[:al
 // many bytes of the secret they match. An escape may also be literal text. So one character of the secret may match
 // pieces of text of several sizes.
 func match(text, secret string) (size, n int) {
-	var rooms [2][8]int // memory on the stack
+	var rooms [2][8]int // backing arrays on the stack save allocations
 	ends, next := append(rooms[0][:0], 0), rooms[1][:0]
 	for i, want := range secret {
 		for _, end := range ends {
@@ -203,7 +203,7 @@ func fold(r rune) rune {
 
 type reading struct {
 	char rune
-	size int // in bytes; 0: none
+	size int // size in bytes; 0: this reading does not exist
 }
 
 // read returns the first character of a text in three readings: as plain text, as an escape of JSON, HTML or URLs,

@@ -55,7 +55,7 @@ type Cache struct {
 	pending    *fetch    // nil if no fetch is in progress
 	failures   int       // failed fetches in a row
 	nextTry    time.Time // the earliest time of the next renewal
-	refusal    error     // error of the last fetch, if it refused the credential
+	refusal    error     // error of the last fetch if the service refused the credential
 	refusals   refusals
 }
 
@@ -96,8 +96,8 @@ type entry struct {
 	authorization transport.Authorization
 	// The timer removes the entry from Cache.fresh, because comparing times in each call takes twenty times longer.
 	timer   *time.Timer // nil if expires is zero
-	token   types.Token // without an Expiry it is used until the service refuses it
-	key     string      // in the store
+	token   types.Token // a token without an Expiry stays in use until the service refuses the token
+	key     string      // key of the token in the store
 	expires time.Time   // zero: unknown
 }
 

@@ -29,7 +29,7 @@ type attempt struct {
 	authorization Authorization
 	timestamp     string    // sent as Client-Request-Timestamp, if not empty
 	start         time.Time // when the request was sent
-	permanent     bool      // Err ends the call, whatever the policy says
+	permanent     bool      // Err ends the call, even if the policy allows another attempt
 }
 
 func (a *attempt) status() int {
@@ -66,7 +66,7 @@ func (r *run) attempt(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return r.explainEnd(ctx, ctx.Err())
 	}
-	if err := r.authorize(ctx); err != nil { // before the slot, so that a call that waits for a token holds no slot
+	if err := r.authorize(ctx); err != nil { // the token comes before the slot: a call that waits for a token holds no slot
 		return err
 	}
 	permit, err := r.acquire(ctx)
@@ -76,20 +76,20 @@ func (r *run) attempt(ctx context.Context) error {
 		return fmt.Errorf("waiting for the rate limit: %w", r.explainEnd(ctx, err))
 	}
 	trace := &trace{permit: permit}
-	defer func() { trace.finish(r.last.RequestID != "", nil) }() // also if a function of the caller panics
+	defer func() { trace.finish(r.last.RequestID != "", nil) }() // runs even if a function of the caller panics
 	if r.AttemptTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.AttemptTimeout)
 		defer cancel()
 		defer func() { r.last.permanent = r.last.permanent || ctx.Err() != nil }()
 	}
-	err = r.authorize(ctx) // again, because the token may have expired while the call waited
+	err = r.authorize(ctx) // a second time, because the token may have expired while the call waited
 	var id string
 	if err == nil {
 		id, err = r.identify(ctx)
 		r.last.permanent = err != nil
 	}
-	if err == nil { // not after the end of ctx: net/http then fires no trace event, so the request would count as sent
+	if err == nil { // after the end of ctx, net/http fires no trace event, so the request would count as sent
 		err = r.explainEnd(ctx, ctx.Err())
 	}
 	if err == nil && r.Mutates && overslept(ctx) {
@@ -111,7 +111,7 @@ func (r *run) attempt(ctx context.Context) error {
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
-	err = r.explainEnd(ctx, err) // before ended: after the end of ctx, a dial error as its cause proves nothing
+	err = r.explainEnd(ctx, err) // must come before ended: after the end of ctx, a dial error as the cause of err proves nothing
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
 	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
 	if err != nil {
@@ -177,7 +177,7 @@ func (r *run) request(ctx context.Context, id string, body *bytes.Reader) (*http
 	if err != nil {
 		return nil, err
 	}
-	// With GetBody net/http resends a POST by itself, past rate limit and policy.
+	// With GetBody, net/http would send a POST again without regard to the rate limit and the policy.
 	req.GetBody = nil
 	req.Header = r.Header()
 	req.Header.Set("Request-Id", id)
@@ -204,7 +204,7 @@ func (r *run) keepCookies(resp *http.Response) {
 		return
 	}
 	if cookies := resp.Cookies(); len(cookies) > 0 {
-		address, _ := url.Parse(r.URL) // not the request's URL, because a RoundTripper may have changed it
+		address, _ := url.Parse(r.URL) // r.URL is safe; a RoundTripper may have changed the URL of the request
 		r.HTTP.Jar.SetCookies(address, cookies)
 	}
 }
@@ -223,7 +223,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < http.StatusOK {
-		resp.Body = http.NoBody // after a 101 the body is the connection, without an end
+		resp.Body = http.NoBody // after a 101, the body is the connection and has no end
 	}
 	if resp.ContentLength > r.Policy.MaxBody {
 		r.last.Answer, r.last.permanent = &Answer{Status: resp.StatusCode, Header: resp.Header}, true
@@ -246,7 +246,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	case err != nil:
 		a.Release()
 		a, err = nil, r.brokeOff(ctx, resp.StatusCode, a.Size, err)
-	case !r.Streams: // a stream may be stopped before the end
+	case !r.Streams: // the size of a stream is no hint, because the caller may stop the stream early
 		r.BodySizeHint.Store(body.Size())
 	}
 	r.last.Answer, r.last.permanent = a, !again

@@ -23,7 +23,7 @@ type Call struct {
 	URL       string
 	Header    func() http.Header // returns a new header for each attempt
 	Body      []byte             // the same for every attempt
-	TraceID   string             // for the log
+	TraceID   string             // trace id in the log
 	// RequestID returns the Request-Id of an attempt. If nil, the id is a UUID. Timestamp, if set, returns its
 	// Client-Request-Timestamp. An error of either ends the call.
 	RequestID func(context.Context) (string, error)
@@ -41,7 +41,7 @@ type Call struct {
 	// size. It is never nil.
 	BodySizeHint *atomic.Int64
 
-	HTTP        *http.Client // its Transport, Jar and Timeout serve each attempt; redirects are answers
+	HTTP        *http.Client // its Transport, Jar and Timeout serve each attempt; a redirect is an answer
 	ErrNotSent  error        // if the Transport's error wraps it, nothing was sent
 	RateLimiter RateLimiter
 	TokenSource TokenSource // nil: no token is sent
@@ -96,8 +96,8 @@ type Authorization struct {
 // Policy limits attempts, waits and the size of an answer.
 type Policy struct {
 	MaxAttempts   int           // at least 1; a 429 that is waited out does not count
-	Backoff       time.Duration // the first wait is drawn from 0 to this
-	MaxBackoff    time.Duration // the longest wait that is drawn
+	Backoff       time.Duration // upper limit of the first wait, which is random
+	MaxBackoff    time.Duration // upper limit of all random waits
 	MaxRetryAfter time.Duration // a longer Retry-After ends the call
 	MaxBody       int64         // bytes, after decompression
 }
@@ -120,7 +120,7 @@ type Result struct {
 	// TokenAdvice says what to do about the token that the service has refused, or is empty.
 	TokenAdvice   string
 	Attempts      int // requests sent
-	EarlierStatus int // HTTP status of an attempt before the last, or 0
+	EarlierStatus int // HTTP status of the newest answer before the last attempt, or 0
 }
 
 // Answer is an HTTP answer.
@@ -128,7 +128,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // valid until Release
-	Size   int    // of the body as it was received; a Decoder may have left less
+	Size   int    // size of the received body in bytes; Body is shorter if a Decoder has read a part
 
 	buffer *buffer
 }
@@ -144,10 +144,10 @@ func (a *Answer) Release() {
 // run is the state of one Send.
 type run struct {
 	*Call
-	ctx context.Context // of the call; the ctx of an attempt may end earlier
+	ctx context.Context // ctx of the call; the ctx of an attempt may end earlier
 
 	attemptsBegun int // also counts attempts that ended while they waited for a slot or a token
-	waitedOut     int // attempts that ended in a 429 and do not count
+	waitedOut     int // attempts that ended in a 429 and do not count towards MaxAttempts
 	requestsSent  int
 	last          attempt
 	lastSentID    string // Request-Id of the newest request

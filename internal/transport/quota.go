@@ -11,7 +11,7 @@ import (
 const (
 	quotaSize   = 500
 	retryCost   = 5
-	timeoutCost = 10 // more than another retry, because a call that waits long also delays other calls
+	timeoutCost = 10 // more than retryCost, because a call that waits long also delays other calls
 )
 
 // RetryQuota limits retries, because in an outage they would multiply the traffic. While most calls fail, only first

@@ -24,7 +24,7 @@ func (r *run) logVerdict(wait time.Duration, again bool) {
 		return
 	}
 	attrs := append(r.identity(), slog.Int(LogStatus, r.last.status()), slog.Duration("wait", wait))
-	if limited { // a warning, because it pauses all callers
+	if limited { // the level is a warning, because a 429 pauses all callers
 		r.Log.LogAttrs(r.ctx, slog.LevelWarn, "rate limited", append(attrs,
 			slog.Duration("pause", r.pause()), slog.Int(LogCode, r.refusalCode()), slog.Bool("again", again))...)
 		return
@@ -43,7 +43,7 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 	limited := status == http.StatusTooManyRequests
 	if limited {
 		r.RateLimiter.Pause(time.Now().Add(r.pause()))
-		if r.Policy.MaxAttempts > 1 { // with one attempt nothing is sent again
+		if r.Policy.MaxAttempts > 1 { // with MaxAttempts 1, nothing is sent again
 			r.waitedOut++
 		}
 	}
@@ -61,7 +61,7 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 	if deadline, ok := r.ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return wait, false
 	}
-	r.last.QuotaSpent = !limited && !r.Quota.take(&r.last) // the pause after a 429 bounds the traffic
+	r.last.QuotaSpent = !limited && !r.Quota.take(&r.last) // after a 429 the quota is not used, because the pause limits the traffic
 	return wait, !r.last.QuotaSpent
 }
 
@@ -152,7 +152,7 @@ func (r *run) pause() time.Duration {
 // header.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	value := h.Get("Retry-After")
-	if value == "" { // saves the allocations of two parse errors
+	if value == "" { // this check saves the allocations of two parse errors
 		return 0, false
 	}
 	// The document does not say whether the seconds are a whole number.

@@ -9,14 +9,14 @@ import (
 
 // Timeline records the attempts of one call.
 type Timeline struct {
-	RateLimitWait time.Duration // of all attempts, also of attempts that were not sent
+	RateLimitWait time.Duration // sum over all attempts, also over attempts that were not sent
 	Sent          []SentAttempt
 }
 
 // SentAttempt is one request that was sent.
 type SentAttempt struct {
 	Start     time.Time
-	Duration  time.Duration // until the whole answer was read, or the attempt failed
+	Duration  time.Duration // time until the whole answer was read or the attempt failed
 	Status    int           // HTTP status; 0 without an answer
 	Sent      bool          // the request may have reached the service
 	RequestID string

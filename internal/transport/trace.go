@@ -28,13 +28,13 @@ type trace struct {
 	hooks  httptrace.ClientTrace
 	permit Permit
 
-	askedConn    atomic.Bool // the transport asked for a connection: it reports events
+	askedConn    atomic.Bool // the transport asked for a connection, which proves that the transport reports events
 	gotConn      atomic.Bool
-	wroteHeaders atomic.Bool // the headers were written: the request may arrive
+	wroteHeaders atomic.Bool // the headers were written, so the request may arrive
 
 	mu         sync.Mutex // makes the permit's Sent come before its Done
-	sent, done bool       // the permit's Sent, its Done was called
-	firstByte  time.Time  // of the answer
+	sent, done bool       // whether the permit's Sent and Done were called
+	firstByte  time.Time  // arrival of the first byte of the answer
 }
 
 func (t *trace) context(ctx context.Context) context.Context {

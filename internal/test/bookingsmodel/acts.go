@@ -57,7 +57,7 @@ func (v *visit) book(w int) {
 	switch {
 	case order != view{}:
 		v.to(w, Request, "receives the order", ends(reply{code: made, view: order}))
-	case !v.Idempotent || v.from.view() == view{}: // otherwise the service returns the visible order
+	case !v.Idempotent || v.from.view() == view{}: // an idempotent service does not refuse while it shows an order
 		v.to(w, Request, "is refused", func(s *state) {
 			s.books[me.slot] = book{}
 			ends(reply{code: refused})(s)
@@ -181,7 +181,7 @@ func (v *visit) serve(i int) {
 			if b := &s.books[i]; int(b.revision/2) < v.Changes {
 				b.revision += 2
 			} else {
-				b.revision++ // a cancelled order
+				b.revision++ // the new revision is the cancelled order
 			}
 			v.until(&s.books[i])
 		})
@@ -219,7 +219,7 @@ func (v *visit) outside() {
 		v.to(-1, "", "somebody else makes an order under the reference", func(s *state) { s.foreign = 1 })
 	}
 	for w := range s.workers {
-		if s.wakes > 0 && (w == 0 || s.skew != 0) { // with equal clocks, one wake is enough
+		if s.wakes > 0 && (w == 0 || s.skew != 0) { // workers with equal clocks are interchangeable
 			v.act(wakes, w, "a webhook wakes the rows", func(s *state) { s.wakes-- })
 		}
 	}

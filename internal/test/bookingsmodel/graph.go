@@ -14,7 +14,7 @@ import (
 // graph holds the states that a search has reached. The number of a state is its index in states.
 type graph struct {
 	states   []state
-	previous []int32 // for each state, the state from which it was first reached; -1 for the initial states
+	previous []int32 // for each state, the index of the state before it on its first path; -1 for initial states
 	edges    [][]int32
 	known    map[state]int32
 	next     func(state, func(Step, state))
@@ -124,7 +124,7 @@ func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	}
 	ends := g.stepsToEnd(m.done)
 	seen := map[transition]bool{}
-	for n, from := range slices.Backward(g.states) { // the longest paths cover the most transitions
+	for n, from := range slices.Backward(g.states) { // the last states have the longest paths, which cover the most transitions
 		var fresh []int32
 		next(from, func(step Step, to state) {
 			if t := m.transition(from, step); !seen[t] {

@@ -24,7 +24,7 @@ type call int32
 
 const (
 	send     call          = iota + 1
-	run                    // Run, which works on a due booking; run+cancel and run+followed are for the other kinds
+	run                    // Run on a due booking; run+cancel and run+followed are Run on a due row of these kinds
 	runMany  = run + kinds // like run, but another row is due, too
 	wakes    = runMany + kinds
 	begins   = wakes + 1
@@ -88,8 +88,8 @@ const (
 
 type operation struct {
 	opKind
-	limit   int32 // when the ctx of the operation ends
-	slot    int   // the slot of the order to cancel
+	limit   int32 // time at which the ctx of the operation ends, in seconds from the beginning of the call
+	slot    int   // index of the order to cancel
 	kind    int   // the kind of the row to postpone
 	version int8  // the version of the row to postpone, as the call knows it
 	err     error // the error that the call returned
@@ -101,7 +101,7 @@ type reply struct {
 	at       int16
 	code     code
 	view     view
-	rows     [kinds]int32 // the rows that the operation reads, as they are at that time
+	rows     [kinds]int32 // the rows that the operation reads, with the content at the time of the reply
 	versions [kinds]int8  // 0: the version that is stored now; -1: the version before it
 	recovery int32
 }
@@ -127,18 +127,18 @@ type result struct {
 // node is the history of a call, that is, all replies that the call has received: the last reply, and the number of
 // the history before it.
 type node struct {
-	parent int32 // the history before; of the first reply, the negative number of the call
+	parent int32 // number of the history before; for the first reply, the negative number of the call
 	reply  reply
 }
 
 // script is a replay of a call. It supplies the replies of a history to the call, and collects the result.
 type script struct {
 	call    call
-	base    time.Time // when the call began
+	base    time.Time // time at which the call began
 	replies []reply
 	used    int
 	stopped bool
-	claimed int // 1: rows are due, 2: they are leased
+	claimed int // 1 after Due has returned rows, 2 after Postpone has leased the rows
 	result  result
 }
 
@@ -175,7 +175,7 @@ func (m *model) replay(h int32) *result {
 		s.result.operation = operation{err: err}
 	}()
 	<-ended
-	synctest.Wait() // until the goroutines of Run have ended
+	synctest.Wait() // waits for the end of the goroutines of Run
 	m.Replays++
 	m.results[h] = &s.result
 	return &s.result
@@ -207,7 +207,7 @@ func (m *model) nextReply(ctx context.Context, a operation) reply {
 	s.result = result{}
 	if wait := time.Until(s.base.Add(time.Duration(r.at) * second)); wait > 0 {
 		time.Sleep(wait)
-		synctest.Wait() // until the contexts have ended whose time has come
+		synctest.Wait() // lets each ctx end whose deadline has come
 	}
 	return r
 }

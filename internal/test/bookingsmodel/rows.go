@@ -72,7 +72,7 @@ type table struct {
 	facts   []facts
 	numbers map[row]int32
 	moved   map[moved]int32
-	seen    map[string]string // the stored "seen" field, by the received order
+	seen    map[string]string // the stored "seen" field; the key is the received order and row.seen
 	sealed  []byte            // the sealed request, which is the same for all bookings
 }
 
@@ -163,7 +163,7 @@ func (t *table) numberOf(stored durable.Row, before int32, received string, from
 		t.sealed = stored.Sealed
 	}
 	if seen := seenText.FindString(r.text); r.kind == followed && seen != "" && seen != seenText.FindString(t.rows[before].text) {
-		r.seen++ // two encryptions of the same order differ, so the first replaces the later ones
+		r.seen++ // two encryptions of one order differ, so the first encryption stands for all later ones
 		what := fmt.Sprint(received, r.seen)
 		if _, known := t.seen[what]; !known {
 			t.seen[what] = seen

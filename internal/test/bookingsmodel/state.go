@@ -13,7 +13,7 @@ import (
 
 // state is a state of the world. All its times are seconds from now, including the times of its rows.
 type state struct {
-	skew    int16 // how far the clock of the second worker is ahead
+	skew    int16 // time by which the clock of the second worker is ahead
 	rows    [kinds]int32
 	workers [2]worker
 	round   uint8
@@ -25,7 +25,7 @@ type state struct {
 
 	books          [2]book
 	foreign        revision
-	cancelProgress progress // the state of a Cancel
+	cancelProgress progress // progress of the last Cancel
 	cancelSlot     int8
 	cancelBy       int16
 	cancelsSent    uint8 // how many Cancels were sent for this cancellation
@@ -34,7 +34,7 @@ type state struct {
 	ending           durable.Ending
 	cancelDeliveries uint8    // how often OnCancel has received this cancellation
 	cancelDone       bool     // the cancellation ended as cancelled
-	foundSlot        int8     // the slot of the order that was found
+	foundSlot        int8     // index of the order with which the booking ended as found
 	seen             revision // the revision of the order that the caller has received last
 	unfollowed       bool
 	broken           broken
@@ -56,7 +56,7 @@ func (b broken) String() string {
 // book is a Book and the order that it may make.
 type book struct {
 	progress progress
-	by       int16 // the time by which the order becomes visible, or changes next
+	by       int16 // latest time at which the order becomes visible, or changes next
 	revision revision
 	round    uint8
 }
@@ -74,11 +74,11 @@ const (
 // worker is a worker and the call of the engine that it makes. If history is 0, the worker makes no call.
 type worker struct {
 	history  int32
-	age      int16 // the age of the call
+	age      int16 // seconds since the call began
 	activity activity
 	standing bool  // the worker stands still while time passes
 	slot     int8  // index of the order that the worker's Book makes, or foreign
-	recovery int32 // the row number of the recovery with which its Book polls
+	recovery int32 // row number of the recovery with which the worker's Book polls
 }
 
 type activity uint8

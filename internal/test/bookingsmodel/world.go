@@ -84,8 +84,8 @@ type World struct {
 
 // Breaks are faults that a world plants in its Store, its Queue or its Client.
 type Breaks struct {
-	NoLock       bool // a transaction is committed later than it reads its rows, without a lock
-	SameVersion  bool // the version of a row does not differ after a change
+	NoLock       bool // a transaction holds no lock between the read of its rows and the commit
+	SameVersion  bool // a change of a row does not change its version
 	CommitLost   bool // a crash undoes a commit that was reported
 	LateClient   bool // Book and Cancel are sent after the end of their ctx
 	DeliverApart bool // OnOutcome and OnCancel take effect even if the commit fails
@@ -198,14 +198,14 @@ type model struct {
 	stales    map[stale]int32
 	lookedAt  map[place][kinds]bool // the rows that each operation of a call has read
 	Replays   int
-	lost      int32 // the row number of the recovery of a Book whose answer is lost now
+	lost      int32 // row number of the recovery of a Book whose answer is lost at the present time
 }
 
 func (w World) model() *model {
 	c := &client{known: map[bookReply]booked{}}
 	c.Client = Client(c)
 	m := &model{World: w, table: newTable(c.Account()), client: c, histories: map[node]int32{}, stales: map[stale]int32{},
-		lookedAt: map[place][kinds]bool{}, nodes: make([]node, 1), results: []*result{{}}} // history 0 means no call
+		lookedAt: map[place][kinds]bool{}, nodes: make([]node, 1), results: []*result{{}}} // index 0 is unused: history 0 means no call
 	c.m = m
 	keys := []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
 	opts := durable.Options[*memstore.Tx]{Client: c, Keys: keys, BookTimeout: w.BookTimeout, MaxWorkers: 1,

@@ -18,7 +18,7 @@ import (
 // Tx is a transaction. Rows are all rows as the transaction sees them. Seen, Locked and Saved are the rows that it has
 // read, locked and saved.
 type Tx struct {
-	Guarded bool // the argument guarded of InTx
+	Guarded bool // value of the argument guarded of InTx
 	Rows    map[durable.ID]durable.Row
 	Seen    map[durable.ID]bool
 	Locked  map[durable.ID]bool

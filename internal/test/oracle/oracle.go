@@ -40,7 +40,7 @@ type Answer struct {
 
 	HasCode, HasData bool
 	Code             int
-	Msg              string // empty if the member is not a string
+	Msg              string // value of the member "msg"; empty if the value is not a string
 	// Mismatches lists all mismatches with their paths.
 	Mismatches []string
 }
@@ -88,7 +88,7 @@ type node struct {
 	kind    byte
 	text    string // the JSON text of the value
 	names   []string
-	members []*node // of an object or an array
+	members []*node // values in an object or an array
 }
 
 func parse(d *json.Decoder, text string) *node {

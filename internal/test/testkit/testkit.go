@@ -135,7 +135,7 @@ type Answer struct {
 	Status    int
 	Body      string
 	Header    map[string]string
-	Announced bool  // sends Content-Length
+	Announced bool  // whether the answer has a Content-Length
 	Cut       error // the error that ends the body instead of EOF
 
 	Sent []*http.Request
@@ -205,7 +205,7 @@ type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) er
 // their session, or a made-up session. All references are made up.
 func Calls(session ...string) map[hotelstays.Operation]Call {
 	offer := Offer{Session: append(session, "session")[0], RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
-	fields := map[string]any{ // by field name; each other required field gets a value of its type
+	fields := map[string]any{ // values by field name; each required field that is absent here gets a value of its type
 		"CheckIn": CheckIn, "CheckOut": CheckOut, "RoomOccupancies": TwoAdults(), "DestinationID": "place", "RegionCode": int64(1),
 		"SessionID": offer.Session, "CustomerReferenceNo": "ref-1",
 		"Holder": offer.Request("").Holder, "Guests": offer.Request("").Guests,
@@ -226,7 +226,7 @@ func Calls(session ...string) map[hotelstays.Operation]Call {
 			}
 		}
 		calls[op] = func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
-			args := []reflect.Value{reflect.ValueOf(client), reflect.ValueOf(&ctx).Elem(), req, reflect.ValueOf(opts)} // ctx may be nil
+			args := []reflect.Value{reflect.ValueOf(client), reflect.ValueOf(&ctx).Elem(), req, reflect.ValueOf(opts)} // works also if ctx is nil
 			err, _ := reflect.TypeAssert[error](method.Func.CallSlice(args)[1])
 			return err
 		}
