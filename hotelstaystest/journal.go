@@ -44,7 +44,7 @@ func newMasker(c *Config) *masker {
 	for _, o := range c.OAuthClients {
 		secrets = append(secrets, o.ClientSecret)
 	}
-	isShort := func(secret string) bool { return len(secret) < 6 } // a short secret may occur in other texts by chance
+	isShort := func(secret string) bool { return len(secret) < 6 } // not masked, because other texts may contain a short secret by chance
 	return &masker{slices.DeleteFunc(secrets, isShort)}
 }
 

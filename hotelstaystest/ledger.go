@@ -90,7 +90,7 @@ const (
 	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
 	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
 	WebhookDropped   WebhookState = "dropped"   // dropped by FaultDrop
-	WebhookRefused   WebhookState = "refused"   // the address is neither in CallbackHosts nor, without AllowRemote, loopback
+	WebhookRefused   WebhookState = "refused"   // the address is not in CallbackHosts, and is not an allowed loopback address
 )
 
 // Webhook is the record of a webhook event and its delivery. Only orders with a callbackUrl have events.

@@ -68,7 +68,7 @@ func (st *orderStore) candidates(account string, customerRefs []string) []*order
 			out = append(out, o)
 		}
 	}
-	// sorted by number, because under testing/synctest several orders may have the same time
+	// The orders are sorted by number, because under testing/synctest several orders may have the same time.
 	slices.SortFunc(out, func(a, b *order) int { return strings.Compare(a.platformRef, b.platformRef) })
 	return out
 }

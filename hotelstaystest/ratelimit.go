@@ -46,7 +46,7 @@ func (c *rateLimiter) reset() {
 func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now() // read under the lock, so that the times in a log are sorted
+	now := time.Now() // the clock is read under the lock, so that the times in a log are sorted
 	key := rateLimitKey{op, client}
 	if c.logs == nil {
 		c.logs = map[rateLimitKey]callLog{}

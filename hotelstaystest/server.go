@@ -57,7 +57,7 @@ type Server struct {
 	cert       *x509.Certificate
 	closing    chan struct{}
 	closeOnce  sync.Once
-	closeMu    sync.Mutex     // so that enter and Close do not run at the same time
+	closeMu    sync.Mutex     // keeps enter and Close from running at the same time
 	work       sync.WaitGroup // counts the accept loop, connections, handlers and deliveries that Close waits for
 
 	transportMu sync.Mutex

@@ -101,7 +101,7 @@ func (w *webhooks) send(e *event, f *Fault, isCopy bool) {
 			sent[len(sent)/2] ^= 1
 		}
 	}
-	now := time.Now() // real time, because receivers compare it with their own clock
+	now := time.Now() // the real time, because receivers compare the time of signing with their own clock
 	req := NewWebhookRequest(e.URL, "", now, e.EventID, sent)
 	if secret != "" {
 		req.Header.Set(signatureHeader, SignWebhook(secret, now, e.Body))

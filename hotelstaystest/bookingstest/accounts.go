@@ -141,7 +141,7 @@ func (stuck) BookAndRecover(ctx context.Context, _ *hotelstays.BookRequest,
 // the loud account hang.
 func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 	const many = 400
-	w.Options.BookTimeout = 2 * Patience // so that a hanging call does not end before the test
+	w.Options.BookTimeout = 2 * Patience // a long limit, so that a hanging call does not end before the test
 	p := w.platform()
 	loud, quiet := p.Clients[0], p.Clients[1]
 	for _, hangs := range []bool{false, true} {

@@ -130,7 +130,7 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 	}
 	return reference, e.InTx(ctx, func(tx Tx) error {
 		err := e.update(ctx, tx, `state = 'pending', rounds = rounds + 1 WHERE rounds = ? AND `+open+` AND reference = ?`, rounds, reference)
-		if err != nil { // for instance because another process has changed the row
+		if err != nil { // update fails, for instance, if another process has changed the row
 			return err
 		}
 		return bookings.BeginTx(ctx, tx, req, hotelstays.WithTraceID(reference)) // chaostest.Check needs the trace id
@@ -307,7 +307,7 @@ func (e *Engine[Tx]) cancel(ctx context.Context) {
 		}
 		_ = e.InTx(ctx, func(tx Tx) error {
 			err := e.update(ctx, tx, `cancel = 'begun', begun = begun + 1 WHERE cancel = 'wanted' AND reference = ?`, reference)
-			if err != nil { // for instance because another process has changed the row
+			if err != nil { // update fails, for instance, if another process has changed the row
 				return err
 			}
 			account, _, bookings := e.of(reference)

@@ -239,7 +239,7 @@ func (f *Fleet) disturb(ctx context.Context) error {
 		}
 		pause := time.Duration(f.rng.IntN(200)) * time.Millisecond
 		if thawed {
-			pause = min(time.Second, f.Lease/4) // so that the process has time to finish its current work
+			pause = min(time.Second, f.Lease/4) // the thawed process needs time to finish its current work
 		}
 		select {
 		case <-time.After(pause):

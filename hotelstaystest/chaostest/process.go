@@ -113,7 +113,7 @@ func Main[Part any](run func(Part) error) {
 	if !started {
 		return
 	}
-	_ = os.Unsetenv(partVariable) // so that child processes do not run the part, too
+	_ = os.Unsetenv(partVariable) // child processes must not run the part, too
 	var part Part
 	err := json.Unmarshal([]byte(text), &part)
 	if err == nil {

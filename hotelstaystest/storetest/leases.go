@@ -111,7 +111,7 @@ func releaseGivesOn(c *leaseCase) {
 
 func leasesPerKey(c *leaseCase) {
 	all := similarKeys()
-	for some := range slices.Chunk(all[1:], 15) { // not all at the same time, because a slow machine must renew all held leases
+	for some := range slices.Chunk(all[1:], 15) { // 16 leases at a time, because a slow machine must be able to renew all held leases
 		some = append(some, all[0])
 		releases := make([]func(), len(some))
 		for i, key := range some {
@@ -194,7 +194,7 @@ func liveHolderKeeps(c *leaseCase) {
 		span = fetchTime
 	}
 	for range 10 {
-		time.Sleep(span / 10) // real time instead of Advance, so that the holder can renew the lease
+		time.Sleep(span / 10) // real time passes, without Advance, so that the holder can renew the lease
 		mustNotLease(c, c.b, k)
 	}
 	c.returnsWithin(c.patience(), "release", release)

@@ -135,7 +135,7 @@ func (a *ahead[P]) next(num int) (P, Info, error) {
 }
 
 func (a *ahead[P]) start(num int) {
-	result := make(chan fetched[P], 1) // buffered, so that the fetch does not wait for its reader
+	result := make(chan fetched[P], 1) // the buffer lets the fetch end before anybody reads the result
 	a.coming = append(a.coming, result)
 	a.calls.Go(func() {
 		var f fetched[P]
