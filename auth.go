@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	defaultTicketTTL = 24 * time.Hour // the service's default
+	defaultTicketTTL = 24 * time.Hour
 	maxTicketTTL     = 365 * 24 * time.Hour
 )
 
@@ -139,7 +139,7 @@ func (t TokenCredential) validate(v *validation) {
 func (t TokenCredential) tokenID(types.Secret) string                  { return "" }
 func (t TokenCredential) account() string                              { return "token:" + t.Token.Reveal() }
 func (t TokenCredential) secret(context.Context) (types.Secret, error) { return t.Token, nil }
-func (t TokenCredential) callbacks() bool                              { return true } // the token may be a ticket
+func (t TokenCredential) callbacks() bool                              { return true } // a ticket may register callbacks
 
 func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Secret, time.Duration, error) {
 	return t.Token, 0, nil
@@ -184,7 +184,7 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 		switch {
 		case value == "":
 			f.add(name, "is not set; set this environment variable")
-		case !isHeaderValue(value): // often the line break at the end of a file
+		case !isHeaderValue(value): // most often, the value ends with the line break of a file
 			f.add(name, "begins or ends with a space or a line break, or contains a control character")
 		}
 		return value
@@ -321,7 +321,7 @@ func (r *OAuthTokenRequest) parts() parts {
 }
 
 func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, x *exchange) error {
-	var bare OAuthTokenResponse // an access_token that is not in data
+	var bare OAuthTokenResponse // set if the access_token is outside the field data of the answer
 	if _, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(&bare)); err != nil {
 		bare = OAuthTokenResponse{}
 	}

@@ -22,7 +22,7 @@ type CheckAvailRequest struct {
 
 func (r *CheckAvailRequest) parts() parts {
 	body := *r
-	body.SessionID = "" // it is sent as a header
+	body.SessionID = ""
 	return parts{body: &body, session: r.SessionID}
 }
 
@@ -106,7 +106,7 @@ func (f *faults) guest(path string, g *types.Guest) {
 		f.add(path+"gender", "is %q; it must be MALE, FEMALE, OTHER or UNSPECIFIED", g.Gender)
 	}
 	if _, err := g.DateOfBirth.Time(); g.DateOfBirth != "" && err != nil {
-		f.add(path+"dateOfBirth", "is not of the form YYYY-MM-DD") // the date itself is private
+		f.add(path+"dateOfBirth", "is not of the form YYYY-MM-DD") // the message leaves out the date, because a date of birth is private
 	}
 	if g.IsChild != nil && *g.IsChild && g.DateOfBirth == "" && g.Age == nil {
 		f.add(path+"dateOfBirth", "is required for a child without an age")
@@ -237,8 +237,8 @@ func (c *Client) book(ctx context.Context, req *BookRequest, opts ...CallOption)
 // ReferenceReusedError reports that the order under the reference has other dates than
 // BookRequest.Expect: the reference was used before, or Expect is not the booked offer.
 type ReferenceReusedError struct {
-	Order *types.Order // the existing order under the reference
-	What  string       // the date that differs, with both values
+	Order *types.Order // the order that already exists under the reference
+	What  string       // names the date that differs, with both values
 }
 
 // Error names the reference and the difference.

@@ -55,7 +55,7 @@ func hostProblem(host string) string {
 		return "its host is not a host name in ASCII; write an international one in its xn-- form"
 	case len(labels) == 1 || slices.Contains([]string{"localhost", "internal", "local"}, last):
 		return "its host is not a public name"
-	case last[0] >= '0' && last[0] <= '9': // such as 127.1 and 0x7f.0.0.1
+	case last[0] >= '0' && last[0] <= '9': // for example 127.1 or 0x7f.0.0.1, which mean 127.0.0.1
 		return "its host is an IP address in an unusual notation; write it as four decimal numbers"
 	}
 	return ""
@@ -73,19 +73,19 @@ func notInHost(r rune) bool {
 }
 
 var (
-	unicastIPv6 = netip.MustParsePrefix("2000::/3") // no other range is assigned
+	unicastIPv6 = netip.MustParsePrefix("2000::/3") // the only public IPv6 range that is assigned
 	notPublic   = []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"),
 		netip.MustParsePrefix("100.64.0.0/10"), // shared
 		netip.MustParsePrefix("240.0.0.0/4"),   // reserved
-		netip.MustParsePrefix("192.0.0.0/24"),  // IETF protocols, and the metadata services of clouds
-		netip.MustParsePrefix("192.0.2.0/24"),  // documentation, as the next two
+		netip.MustParsePrefix("192.0.0.0/24"),  // special uses by IETF protocols; some clouds have their metadata services here
+		netip.MustParsePrefix("192.0.2.0/24"),  // examples in documentation, like the next two ranges
 		netip.MustParsePrefix("198.51.100.0/24"),
 		netip.MustParsePrefix("203.0.113.0/24"),
-		netip.MustParsePrefix("192.88.99.0/24"), // relays of 6to4
+		netip.MustParsePrefix("192.88.99.0/24"), // relays between IPv4 and IPv6 (6to4)
 		netip.MustParsePrefix("198.18.0.0/15"),  // benchmarks
-		netip.MustParsePrefix("2001::/23"),      // IETF protocols: Teredo, benchmarks, ORCHID
-		netip.MustParsePrefix("2001:db8::/32"),  // documentation, as the next one
+		netip.MustParsePrefix("2001::/23"),      // special uses by IETF protocols, such as Teredo and ORCHID
+		netip.MustParsePrefix("2001:db8::/32"),  // examples in documentation, like the next range
 		netip.MustParsePrefix("3fff::/20"),
 		netip.MustParsePrefix("2002::/16"), // 6to4
 	}

@@ -26,10 +26,10 @@ import (
 // client with other options. A call of a zero Client, or with a nil ctx, returns a *ValidationError.
 type Client struct {
 	baseURL      string
-	loopback     bool     // the base URL is this machine, as in tests
-	voucherHosts []string // private hosts that documents may come from
+	loopback     bool     // whether the base URL is on this machine, as in tests
+	voucherHosts []string // private hosts from which the client may download documents
 	cred         Credential
-	fingerprint  string // identifies the environment and the account
+	fingerprint  string // identifier of the environment and the account
 	store        TokenStore
 	tokens       *token.Cache
 	defaults     settings
@@ -40,7 +40,7 @@ type Client struct {
 	observers    []Observer
 	policy       transport.Policy
 	quota        *transport.RetryQuota
-	bodySizes    map[Operation]*atomic.Int64 // the size of each operation's last answer
+	bodySizes    map[Operation]*atomic.Int64 // size of the last answer of each operation, in bytes
 	log          *slog.Logger
 }
 
@@ -65,7 +65,7 @@ type Credential interface {
 const (
 	defaultAttempts  = 4
 	defaultMaxBody   = 64 << 20
-	maxTokenBody     = 1 << 20 // redaction of a longer body could outlast ctx
+	maxTokenBody     = 1 << 20 // small, because the redaction of secrets in a longer body could take longer than the call may last
 	defaultUserAgent = "hotelstays-go"
 )
 
@@ -102,7 +102,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		limiter:   cfg.limiter,
 		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
 		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second,
-			MaxRetryAfter: 60 * time.Second}, // configure sets MaxBody, send sets MaxAttempts
+			MaxRetryAfter: 60 * time.Second}, // configure sets MaxBody later, and send sets MaxAttempts
 		quota: new(transport.RetryQuota),
 	}
 	for op := range operations {
@@ -231,7 +231,7 @@ func refusesCredential(err error) bool {
 		return false
 	}
 	row := operations[api.Operation]
-	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // an error object of the OAuth standard
+	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // an OAuth error has a text (Msg), but no code
 }
 
 // adviseOnToken returns a copy of err, a refusal of the credential. The text of the copy ends with advice about the
@@ -241,7 +241,7 @@ func adviseOnToken(err error, advice string) error {
 	if !ok {
 		return err
 	}
-	advised := *api // a copy, because waiting callers share the original
+	advised := *api // a copy, because other calls that waited for the same token share the error
 	advised.tokenAdvice = api.next() + "; " + advice
 	return &advised
 }

@@ -92,7 +92,7 @@ func (x *exchange) check(req anyRequest) error {
 		return err
 	}
 	x.input = validation{faults: x.set.faults, loopback: x.client.loopback, callbacks: x.client.cred.callbacks()}
-	if reflect.ValueOf(req).IsNil() { // a nil *XRequest
+	if reflect.ValueOf(req).IsNil() { // req can be a nil pointer in a non-nil interface
 		x.input.add("request", "is nil")
 	} else {
 		req.validate(&x.input)
@@ -112,7 +112,7 @@ func (x *exchange) prepare(p parts) (err error) {
 		if x.client.traceIDFrom != nil {
 			*trace = x.client.traceIDFrom(x.ctx)
 		}
-		if headerProblem(*trace) != "" { // an unusable id is replaced, because it only correlates requests
+		if headerProblem(*trace) != "" { // replaced by a random id: a trace id only helps to find requests in logs
 			*trace = uuid.NewString()
 		}
 	}
@@ -120,7 +120,7 @@ func (x *exchange) prepare(p parts) (err error) {
 	if x.row.noAuth {
 		x.call.Policy.MaxBody = min(x.call.Policy.MaxBody, maxTokenBody)
 	}
-	secrets := make(redact.Set, 1, len(p.secrets)+2) // the function received sets secrets[0], and appends the token
+	secrets := make(redact.Set, 1, len(p.secrets)+2) // the function received sets secrets[0] to the credential
 	for _, secret := range p.secrets {
 		secrets = append(secrets, secret.Reveal())
 	}
@@ -170,7 +170,7 @@ func (x *exchange) limitTime() {
 func (x *exchange) send() transport.Result {
 	c := x.client
 	bodySize := c.bodySizes[x.op]
-	if bodySize == nil { // a Do with an unknown path
+	if bodySize == nil { // Do was called with an unknown path
 		bodySize = new(atomic.Int64)
 	}
 	x.watch.rateLimit(x.rateLimit())
@@ -183,7 +183,7 @@ func (x *exchange) send() transport.Result {
 	call.Log, call.Scrub, call.Timeline = c.log, x.scrubAttempt, x.watch.timeline()
 	call.BodySizeHint = bodySize
 	call.Policy.MaxAttempts = x.set.MaxAttempts
-	if call.AttemptTimeout > 0 { // a token request, for whose token other calls wait
+	if call.AttemptTimeout > 0 { // a token request must not wait long, because other calls wait for its token
 		call.Policy.MaxRetryAfter = min(call.Policy.MaxRetryAfter, call.AttemptTimeout)
 	}
 	if call.Streams {
@@ -210,7 +210,7 @@ func (x *exchange) rateLimit() RateLimitRequest {
 func (x *exchange) Acquire(ctx context.Context) (transport.Permit, error) {
 	permit, err := x.client.limiter.Acquire(ctx, x.rateLimit())
 	switch {
-	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // from a RateLimiter of the caller
+	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // only a RateLimiter of the caller returns such an error
 		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
 	case err != nil:
 		return nil, err
@@ -225,7 +225,7 @@ func (x *exchange) Pause(until time.Time) { x.client.limiter.Pause(x.rateLimit()
 
 func (x *exchange) requestHeader() http.Header {
 	h := make(http.Header)
-	values := make([]string, 0, 4+len(headerRows)) // one allocation for all values
+	values := make([]string, 0, 4+len(headerRows)) // one slice for all values saves allocations
 	put := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]

@@ -18,7 +18,7 @@ func unshare(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for _, field := range v.Fields() {
-			if field.CanSet() { // a caller cannot change unexported fields
+			if field.CanSet() { // unexported fields stay shared, because callers cannot change them
 				unshare(field)
 			}
 		}

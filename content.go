@@ -81,7 +81,7 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 		}
 		return places, nil
 	}
-	// A country code would override the parent: each call would return the top-level places again.
+	// CountryCode must be empty: the service prefers it to the parent, and would return the top-level places again.
 	below := func(req DestinationsRequest, place *types.Destination) (string, DestinationsRequest) {
 		req.CountryCode, req.ParentDestinationID = "", place.ID
 		return place.ID, req
@@ -185,7 +185,7 @@ func (r *HotelsMetadataResponse) pageInfo() paging.Info {
 type PageError struct {
 	Operation Operation
 	PageNum   int
-	Repeats   bool // whether the page repeats an earlier page; otherwise it is empty
+	Repeats   bool // whether the page repeats an earlier page; if not, the page is empty
 	RequestID string
 }
 
@@ -223,7 +223,7 @@ func failedSeq[V any](err error) iter.Seq2[V, error] {
 
 // HotelStaticDetailRequest selects a hotel.
 type HotelStaticDetailRequest struct {
-	HotelID string `json:"hotelId"` // required; a PlatformHotelID
+	HotelID string `json:"hotelId"` // PlatformHotelID of the hotel; required
 }
 
 func (r *HotelStaticDetailRequest) validate(v *validation) { v.required("hotelId", r.HotelID) }

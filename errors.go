@@ -26,7 +26,7 @@ func (e *afterRefusal) Error() string {
 	return e.end.Error() + " before another attempt, after: " + e.refusal.fact()
 }
 
-func (e *afterRefusal) Unwrap() error { return e.end } // not the refusal, because the call ended for another reason
+func (e *afterRefusal) Unwrap() error { return e.end } // errors.Is must not find the refusal, because the call ended for another reason
 
 func (e *afterRefusal) causes() []error { return []error{e.end, e.refusal} }
 
@@ -44,7 +44,7 @@ func (e *bothErrors) fact() string {
 	return e.Error()
 }
 
-func (e *bothErrors) Unwrap() error { return e.then } // not the first error, because the call went on after it
+func (e *bothErrors) Unwrap() error { return e.then } // errors.Is must not find the first error, because the call went on after it
 
 func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 
@@ -58,7 +58,7 @@ type TransportError struct {
 	// NoToken reports that nothing was sent, because the client got no token. Err is the reason, and KindOf returns
 	// the kind of Err.
 	NoToken   bool
-	Attempts  int // the number of requests that were sent
+	Attempts  int // number of requests that were sent
 	RequestID string
 	TraceID   string
 	Err       error

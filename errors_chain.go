@@ -101,7 +101,7 @@ func undecided(cause error) (found []error) {
 	for _, err := range all {
 		switch err.(type) {
 		case *net.OpError, *net.DNSError:
-			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // the error of a caller's dialer may wrap an error of this package
+			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // a caller's dialer may return an error of this package
 				found = append(found, err)
 			}
 		}
@@ -180,7 +180,7 @@ func logAttrs(err error) []slog.Attr {
 // failure is the error of one call. It keeps what happened apart from the advice on the next step.
 type failure interface {
 	ownError
-	fact() string // what happened, without operation, ids and advice
+	fact() string // returns what happened, without the operation, ids and advice
 	next() string
 	again() bool // reports whether the advice is to make the same call again
 	advice(next string) string

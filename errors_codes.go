@@ -34,8 +34,8 @@ type APIError struct {
 	// Header holds the headers of the answer, as in ResponseMeta. The text of the error does not contain them.
 	Header http.Header
 
-	ownRefusal  bool   // ServiceFacts.RefusalCodes has Code for Operation
-	tokenAdvice string // if set, replaces the advice: a credential or a token was refused
+	ownRefusal  bool   // whether ServiceFacts.RefusalCodes has the Code for the Operation
+	tokenAdvice string // replaces the usual advice if it is set, because a credential or a token was refused
 	outcome
 }
 
@@ -54,7 +54,7 @@ func (e *APIError) fact() string {
 	if e.Excerpt != "" {
 		fmt.Fprintf(&b, ", not enveloped: it begins %q", e.Excerpt)
 	}
-	if e.RetryAfter > 0 && !e.unknown { // after an unknown outcome it would advise to send again
+	if e.RetryAfter > 0 && !e.unknown { // after an unknown outcome, this text would advise to send the request again
 		fmt.Fprintf(&b, ", retry after %s", e.RetryAfter)
 	}
 	b.WriteString(")")
@@ -112,7 +112,7 @@ func (e *APIError) listed() bool {
 
 func (e *APIError) what() string {
 	switch row := e.row(); {
-	case e.unknown && e.seemsRefused() && operations[e.Operation] == nil: // of a Do
+	case e.unknown && e.seemsRefused() && operations[e.Operation] == nil: // a call of Do with an unknown path
 		return "refused with a code that is undocumented for it"
 	case e.unknown && e.seemsRefused():
 		return "refused with a code that is undocumented for it; if the supplier says that it proves a refusal, " +

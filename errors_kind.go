@@ -16,7 +16,7 @@ type ErrorKind string
 const (
 	// The kinds from KindOutcomeUnknown to KindWebhook each belong to an error type.
 
-	KindOutcomeUnknown  ErrorKind = "outcome_unknown" // Book or Cancel may have been executed
+	KindOutcomeUnknown  ErrorKind = "outcome_unknown" // Book, Cancel or a Do without Idempotent may have been executed
 	KindTransport       ErrorKind = "transport"
 	KindValidation      ErrorKind = "validation"
 	KindDecode          ErrorKind = "unreadable_answer"
@@ -31,7 +31,7 @@ const (
 	KindParam              ErrorKind = "parameter_refused"
 	KindUnauthorized       ErrorKind = "unauthorized"
 	KindForbidden          ErrorKind = "forbidden"
-	KindNotFound           ErrorKind = "not_found" // also of *OrderNotFoundError
+	KindNotFound           ErrorKind = "not_found" // also the kind of an *OrderNotFoundError
 	KindRateLimited        ErrorKind = "rate_limited"
 	KindDuplicateBooking   ErrorKind = "duplicate_booking"
 	KindVoucherTooLarge    ErrorKind = "voucher_too_large"
@@ -47,9 +47,9 @@ const (
 	KindCanceled    ErrorKind = "canceled"     // a ctx was cancelled
 	KindTimeout     ErrorKind = "timeout"      // a deadline or a time limit passed
 	KindServerError ErrorKind = "server_error" // HTTP 5xx
-	KindRefused     ErrorKind = "refused"      // a refusal with a code that has no sentinel, such as in ServiceFacts.RefusalCodes
-	KindUnexpected  ErrorKind = "unexpected"   // any other answer, such as a redirect or a page of a proxy
-	KindOther       ErrorKind = "other"        // an error of another package, such as your own function's
+	KindRefused     ErrorKind = "refused"      // a refusal whose code has no sentinel, for example a code of ServiceFacts.RefusalCodes
+	KindUnexpected  ErrorKind = "unexpected"   // any other answer, for example a redirect, or a page of a proxy
+	KindOther       ErrorKind = "other"        // an error of another package, such as the error of your own function
 )
 
 // HTTPStatus returns the status with which your service answers its own callers. The table in the package
@@ -64,30 +64,30 @@ const (
 //	502  the API, or your access to it, is at fault
 //	500  the error is not of this package
 func (k ErrorKind) HTTPStatus() int {
-	if k == "" { // of a nil error
+	if k == "" { // the kind of a nil error
 		return http.StatusOK
 	}
 	if row := k.row(); row != nil {
 		return row.httpStatus
 	}
-	return http.StatusInternalServerError // not a kind
+	return http.StatusInternalServerError // k is not a kind of this package
 }
 
 // kindRow describes a kind: its sentinel, its HTTP status, and the answers of the service that have it.
 type kindRow struct {
-	sentinel   // its text is empty if the kind has no sentinel, or several
+	sentinel   // the text of the sentinel is empty if the kind has no sentinel, or several
 	httpStatus int
 	answers
 }
 
 // answers describes which answers of the service belong to a kind. The zero value matches no answer.
 type answers struct {
-	code   int // 0: no documented code
-	status int // 0: never matched by status
+	code   int // code of the answer; 0 if the document lists no code
+	status int // HTTP status of the answer; 0 if the status is never compared
 	// listedFor has the operations for which the document lists the code; nil: all. The code proves a refusal only for
 	// these operations.
 	listedFor []Operation
-	next      string // the next step
+	next      string // advice on the next step
 	// only has the operations that can have the kind; nil: all. If only is set, the status counts only in an enveloped
 	// answer.
 	only []Operation
@@ -216,7 +216,7 @@ var (
 	ErrRateChanged = sentinelOf(KindRateChanged)
 	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel, with any code).
 	ErrCancelRefused = sentinelOf(KindCancelRefused)
-	// ErrInvalidScope: the OAuth client is not registered for a scope it asked for.
+	// ErrInvalidScope: the OAuth client asked for a scope for which it is not registered.
 	ErrInvalidScope = sentinelOf(KindInvalidScope)
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
 	ErrUpstreamTimeout = sentinelOf(KindUpstreamTimeout)

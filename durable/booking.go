@@ -137,7 +137,7 @@ func (b *booking) due() time.Time { return b.Due }
 
 func (b *booking) read(row *Row) error {
 	switch b.Due = row.Due; {
-	case row.Life != Open && b.Ending == "": // a person has ended the row in the database
+	case row.Life != Open && b.Ending == "": // a person has ended the row by hand in the database
 		b.Ending = EndingAbandoned
 	case row.Life == Open && b.Ending != "":
 		return fmt.Errorf("the row is open, and its ending is %q", b.Ending)
@@ -202,7 +202,7 @@ func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
 		return b, false
 	}
 	b.Earlier = wallClock(later(at, b.Earlier))
-	if r := &b.Recovery; !r.EndedAt.IsZero() && r.EndedAt.Before(b.Earlier) { // the polls begin again
+	if r := &b.Recovery; !r.EndedAt.IsZero() && r.EndedAt.Before(b.Earlier) { // the polls begin again, because the earlier Book ended later
 		r.EndedAt, r.Polls, r.NextPoll, b.Due = b.Earlier, 0, b.Earlier, b.Earlier
 	}
 	return b, true
@@ -224,14 +224,14 @@ func (b booking) wake(now time.Time) (next booking, ok bool) {
 // of an earlier round may still appear.
 func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
-	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
+	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or was never sent
 		final = &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: err, Recovery: &b.Recovery}
 	}
 	if final == nil || final.State != hotelstays.BookingAbsent || b.Earlier.IsZero() {
 		return final
 	}
 	if _, answered := errors.AsType[*hotelstays.APIError](err); at.Before(b.Earlier.Add(provenAfter)) || err != nil && !answered {
-		return nil // the earlier Book may still make an order
+		return nil // the Book of the earlier round may still make an order
 	}
 	return final
 }
@@ -298,37 +298,37 @@ func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok
 
 // sent holds the results of a Book, and the booking for which it was called.
 type sent struct {
-	marked  booking   // the result of booking.start
-	at      time.Time // when Book ended
+	marked  booking   // booking that booking.start returned
+	at      time.Time // time at which Book ended
 	outcome *hotelstays.BookingOutcome
-	err     error // outcome and err are the results of BookAndRecover
+	err     error // err and outcome are the results of BookAndRecover
 }
 
 // settled holds the result of settle: what to store, and what to pass to the caller.
 type settled struct {
-	outcome *hotelstays.BookingOutcome // the outcome of the Book; nil: it is unknown
-	store   bool                       // commit the next booking
-	deliver bool                       // pass outcome to the caller in the same transaction
-	err     error                      // the error of Send: another outcome was stored before
+	outcome *hotelstays.BookingOutcome // outcome of the Book; nil while it is unknown
+	store   bool                       // whether to commit the next booking
+	deliver bool                       // whether to pass outcome to the caller, in the same transaction
+	err     error                      // error that Send returns, because another outcome was stored before
 }
 
 // settle decides how the results of a Book change the stored booking. The stored booking may already belong to a later
 // round.
 func (s sent) settle(stored booking) (next booking, is settled) {
 	is.outcome = stored.booked(s.at, s.outcome, s.err)
-	again := !sameRound(stored, s.marked) // the booking has begun again since
+	again := !sameRound(stored, s.marked) // true if the booking has begun again after this Book
 	switch {
-	case is.outcome == nil && (s.outcome == nil || s.outcome.Recovery == nil): // workers poll from BookBy on
+	case is.outcome == nil && (s.outcome == nil || s.outcome.Recovery == nil): // nothing changes: workers poll from BookBy on
 	case is.outcome == nil && again && stored.Ending == "":
 		next, is.store = stored.earlierEnded(s.outcome.Recovery.EndedAt)
 	case is.outcome == nil && stored.Ending == EndingFailed && !s.outcome.Recovery.EndedAt.After(s.marked.BookBy):
-		// the later round began after the proof that this Book made no order
+		// nothing changes: the later round began after the proof that this Book made no order
 	case is.outcome == nil:
 		next, is.store = stored.handOver(*s.outcome.Recovery)
 	case !again:
 		next, is.store, is.err = stored.end(is.outcome)
 		is.deliver = is.store
-	case stored.Ending.hasOrder() || !EndingOf(is.outcome).hasOrder(): // the outcomes do not contradict each other
+	case stored.Ending.hasOrder() || !EndingOf(is.outcome).hasOrder(): // nothing changes: the two outcomes do not contradict each other
 	default:
 		is.err = fmt.Errorf("%w, and the booking has begun again; check it by hand", ErrConflictingOutcome)
 		next, is.store = stored.earlierEnded(s.at)
@@ -351,7 +351,7 @@ func (b booking) abandon(now time.Time) (booking, error) {
 func (b booking) retry(now time.Time) (booking, error) {
 	if b.Ending == EndingAbandoned {
 		b.Ending = ""
-		if b.BookBy.IsZero() { // nothing was sent, and nothing will be: the next poll decides
+		if b.BookBy.IsZero() { // Book was never sent, and is not sent any more: the next poll decides
 			b.BookBy = wallClock(now)
 			b.Recovery.EndedAt = wallClock(later(now.Add(-provenAfter), b.Earlier))
 		}

@@ -136,7 +136,7 @@ type cancellation struct {
 	// Due is when a worker must act. It is not in the JSON: the store has its own column for it.
 	Due time.Time `json:"-"`
 
-	expect *types.RoomRatePkg // the booked stay; set only while a worker works on the cancellation
+	expect *types.RoomRatePkg // booked stay; set only while a worker works on the cancellation
 }
 
 // newCancellation checks a request of CancelTx, and returns the cancellation to store. booking is the latest booking
@@ -167,7 +167,7 @@ func (c cancellation) namesOtherOrder(was cancellation) bool {
 // same reports whether the stored cancellation c is still the cancellation that a worker has read. A later cancellation
 // under the reference differs in its Round, even if a coarse clock has given it the same Begun.
 func (c cancellation) same(read cancellation) bool {
-	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // an older version has stored it
+	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // only an older version stores a row that has neither
 	return c.Begun.Equal(read.Begun) && (unbound || c.Round == read.Round)
 }
 
@@ -175,14 +175,14 @@ func (c cancellation) same(read cancellation) bool {
 // has ended and made no order, the cancellation ends. waits is true while the booking has not ended.
 func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, waits bool) {
 	switch {
-	case c.Round == 0 && c.PlatformReferenceNo != "": // the request names the order
+	case c.Round == 0 && c.PlatformReferenceNo != "": // CancelTx was called with the number of the order
 		return c, false
 	case booking == nil:
 		if c.PlatformReferenceNo == "" {
 			c.Ending, c.Nothing = CancelRefused, whyNotBooked
 		}
 		return c, false
-	case c.Round == 0: // the cancellation is new, or an older version has stored it
+	case c.Round == 0: // the cancellation is new, or was stored by an older version
 		c.Round = max(booking.Round, 1)
 	case c.Round != max(booking.Round, 1):
 		c.Ending, c.Nothing = CancelRefused, whyBegunAgain
@@ -193,7 +193,7 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 		return c.tryAgain(at), true
 	case EndingFound:
 		c.PlatformReferenceNo = cmp.Or(c.PlatformReferenceNo, booking.OrderNo)
-	case EndingAbandoned: // there may be an order
+	case EndingAbandoned: // there may be an order, unless Book was never sent
 		if booking.BookBy.IsZero() && booking.Earlier.IsZero() {
 			c.Ending, c.Nothing = CancelRefused, whyNeverSent
 		}
@@ -248,7 +248,7 @@ func (c cancellation) again() error {
 	switch {
 	case c.Ending == CancelDone:
 		return ErrAlreadyCancelled
-	case c.Ending == CancelRefused, c.Ending == CancelStanding, c.SendBy.IsZero(): // SendBy: nothing was sent
+	case c.Ending == CancelRefused, c.Ending == CancelStanding, c.SendBy.IsZero(): // a zero SendBy means that Cancel was not sent
 		return nil
 	}
 	return ErrAlreadyCancelling
@@ -283,7 +283,7 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 		c.Ending = CancelDone
 		return c
 	}
-	var costs [2]*types.Money // at the times at and sendBy: a deadline of the fee may pass before Cancel arrives
+	var costs [2]*types.Money // the fees at the times at and sendBy, because a later fee may apply when Cancel arrives
 	var unknown error
 	for i, t := range []time.Time{at, sendBy} {
 		cost, err := order.CancelFeeAt(t)
@@ -339,7 +339,7 @@ func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, er
 		c.Due = c.SendBy
 	case err == nil:
 		c.ServiceFee = resp.ServiceFee
-		if resp.Status != nil && !saysCancelled(*resp.Status, states) { // reads of the order show whether it is cancelled
+		if resp.Status != nil && !saysCancelled(*resp.Status, states) { // workers read the order until it is cancelled
 			c.Accepted, c.SendBy, c.Due = true, wallClock(at), wallClock(at)
 			return c
 		}

@@ -119,9 +119,9 @@ type Options[Tx any] struct {
 type Engine[Tx any] struct {
 	*core[Tx]
 
-	account string        // empty: all accounts
-	client  BookingClient // the client of the account; nil if the account is unknown
-	log     *slog.Logger  // adds the account to each line if there are many accounts
+	account string        // the only account of this Engine; empty: all accounts
+	client  BookingClient // client of the account; nil if the account is unknown
+	log     *slog.Logger  // logger; it adds the account to each line if there are several accounts
 }
 
 // core holds the fields that an Engine shares with the Engines that its ForAccount returns.
@@ -130,12 +130,12 @@ type core[Tx any] struct {
 	store    Store[Tx]
 	keys     *keyring.Ring
 	watchers hotelstays.WakeHub
-	working  sync.Map // the IDs of the rows that a worker of this process has
-	unknown  sync.Map // an account without a client -> when it may be logged again
+	working  sync.Map // IDs of the rows on which a worker of this process works
+	unknown  sync.Map // account without a client -> time from which the log may mention it again
 	// scheduled maps a Kind to the *shares by which Work divides the workers of a scheduler among accounts.
 	scheduled sync.Map
-	calls     sync.Map      // the *handlerCalls of functions of the caller that hang
-	woken     chan struct{} // ends a pause of Run
+	calls     sync.Map      // calls of the caller's functions that hang, each a *handlerCall
+	woken     chan struct{} // a value ends the pause of Run
 }
 
 // NewEngine returns an Engine. It does not connect to the database. The error names every invalid
@@ -271,7 +271,7 @@ func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx 
 	if s, err = replace(before); err != nil {
 		return err
 	}
-	if before.Life == Open { // Insert has stored nothing
+	if before.Life == Open { // Insert has found an open row and stored nothing, so this row is changed
 		row = before
 	}
 	return e.save(ctx, tx, row, nil, P(&s))

@@ -88,7 +88,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 			return nil, err
 		})
 	}
-	if errors.Is(err, errKeep) || errors.Is(err, ErrNotBegun) { // there is no cancellation
+	if errors.Is(err, errKeep) || errors.Is(err, ErrNotBegun) { // no cancellation is stored, or it has been delivered
 		err = nil
 	}
 	return b, err
@@ -100,7 +100,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 // [Bookings] documents the results of Send.
 func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	limit := time.Now().Add(e.opts.BookTimeout) // it includes the time for the mark
+	limit := time.Now().Add(e.opts.BookTimeout) // the time limit of the mark and Book together
 	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked, req, all, err := e.mark(ctx, customerReferenceNo, limit, opts)
@@ -149,7 +149,7 @@ func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Tim
 		if req, all, err = b.openRequest(e.keys, sealed); err != nil {
 			return nil, err
 		}
-		if len(opts) > 0 { // the stored options were checked before
+		if len(opts) > 0 { // only the new options need a check: BeginTx has checked the stored options
 			all = append(all, opts...)
 			err = e.client.ValidateBook(req, all...)
 		}
@@ -167,7 +167,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	id, ended := e.id(KindBooking, marked.Recovery.CustomerReferenceNo), sent{marked, time.Now(), outcome, bookErr}
-	_, is := ended.settle(marked) // the answer to the caller if the row cannot be read
+	_, is := ended.settle(marked) // the result if the row cannot be read
 	err := change(ctx, e, id, true, func(_ *Row, b *booking) (then delivery[Tx], err error) {
 		*b, is = ended.settle(*b)
 		switch {
@@ -210,7 +210,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		_, err := e.Send(ctx, row.Reference)
 		switch {
 		case isOfHandler(err):
-		case isUnknown(err), errors.Is(err, ErrAlreadyStarted): // the booking is handed over, or the caller was faster
+		case isUnknown(err), errors.Is(err, ErrAlreadyStarted): // the polls of workers decide, or the caller has started Book first
 			err = ErrMoved
 		case errors.Is(err, ErrAlreadyBooked), errors.Is(err, ErrNotBegun): // the booking has ended
 			err = nil
@@ -225,7 +225,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		return due, e.storeFinal(ctx, row, b, final)
 	case err != nil:
 		return due, err
-	case b.Recovery.EndedAt.IsZero() && !next.Recovery.EndedAt.IsZero(): // the dead process cannot report it
+	case b.Recovery.EndedAt.IsZero() && !next.Recovery.EndedAt.IsZero(): // the process that called Book cannot log this, because it has died
 		e.log.WarnContext(ctx, "the process of a booking ended during Book, so the outcome is unknown; workers poll for the order",
 			slog.String("reference", row.Reference), slog.Time("begun", next.Begun),
 			slog.Time("absenceProvenAt", next.Recovery.EndedAt.Add(provenAfter)))
@@ -258,7 +258,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 		*b = ended
 		return e.outcomeTo(id, final), nil
 	})
-	if errors.Is(err, ErrConflictingOutcome) && !isOfHandler(err) { // the booking has ended before
+	if errors.Is(err, ErrConflictingOutcome) && !isOfHandler(err) { // the booking has already ended, with another outcome
 		e.log.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		return nil
 	}

@@ -21,7 +21,7 @@ type Cancellation struct {
 	// CancelOrder is the request, with the PlatformReferenceNo as soon as it is known.
 	CancelOrder
 	Account string    // hotelstays.Client.Account
-	Begun   time.Time // when CancelTx stored it
+	Begun   time.Time // time at which CancelTx stored the cancellation
 	// SendBy is the time at which the call of Cancel has certainly ended. It is zero while no Cancel was sent.
 	SendBy time.Time
 	// Accepted: the service has accepted Cancel, but the order's status is not cancelled yet.
@@ -128,7 +128,7 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	case ctx.Err() != nil:
 		return due, ctx.Err()
 	case err != nil:
-		return at.Add(lease), nil //nolint:nilerr // it was logged
+		return at.Add(lease), nil //nolint:nilerr // orderOf has logged the error
 	}
 	return e.sendCancel(ctx, row, bound, order)
 }
@@ -176,12 +176,12 @@ func (e *Engine[Tx]) orderOf(ctx context.Context, row *Row, c *cancellation) (*t
 // process sends Cancel after this commit.
 func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
 	now, id := time.Now(), e.id(KindCancel, row.Reference)
-	limit := now.Add(e.opts.BookTimeout) // for the mark and for Cancel
+	limit := now.Add(e.opts.BookTimeout) // the time limit of the mark and Cancel together
 	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked := bound
 	err = change(sendCtx, e, id, false, func(_ *Row, c *cancellation) (delivery[Tx], error) {
-		// another worker, BeginTx or a person has changed the cancellation
+		// Someone else has changed the cancellation: another worker, BeginTx or a person.
 		if c.Delivered || c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) {
 			return nil, ErrMoved
 		}
@@ -201,7 +201,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	defer cancel()
 	var next cancellation
 	err = change(ctx, e, id, false, func(_ *Row, c *cancellation) (delivery[Tx], error) {
-		if !c.same(marked) || c.Ending != "" { // another worker ended it while this process was frozen
+		if !c.same(marked) || c.Ending != "" { // while this process was frozen, another worker has ended the cancellation
 			return nil, errors.New("the Cancel ended after its time limit, so its result is not stored; check the order by hand")
 		}
 		*c = e.delivering(c.answered(at, resp, sendErr, e.client.StatusMeanings()))

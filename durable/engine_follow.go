@@ -35,7 +35,7 @@ func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.Book
 		return err
 	}
 	row := &Row{ID: e.id(KindOrder, f.CustomerReferenceNo)}
-	return insert(ctx, e, tx, row, f, func(*Row) (followed, error) { return f, nil }) // an existing row belongs to an earlier round
+	return insert(ctx, e, tx, row, f, func(*Row) (followed, error) { return f, nil }) // replaces the row of an earlier round
 }
 
 // workOrder reads a followed order, and returns when the next read is due.
@@ -51,7 +51,7 @@ func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, er
 // sight is the result of a read of a followed order: the stored state, the next state, and the change.
 type sight struct {
 	was, next       followed
-	before, changed *types.Order // if the order has changed: the order before and after
+	before, changed *types.Order // the order before and after a change; nil without a change
 	err             error
 }
 
@@ -72,7 +72,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of re
 		s.next = f.failed(at)
 		return s
 	}
-	if f.PlatformReferenceNo == "" { // an older version has stored it
+	if f.PlatformReferenceNo == "" { // an older version stored the row without the number of the order
 		if _, seen := f.seen(e.keys); seen != nil {
 			f.PlatformReferenceNo, f.CheckOut = seen.PlatformReferenceNo, seen.CheckOut
 		}

@@ -178,7 +178,7 @@ func identify(orders []types.Order, number string) (order *types.Order, others [
 			others = append(others, o.PlatformReferenceNo)
 		}
 	}
-	slices.Sort(others) // the service may list them in any order
+	slices.Sort(others) // sorted, because the service may return the orders in any sequence
 	return order, others
 }
 
@@ -186,8 +186,8 @@ func identify(orders []types.Order, number string) (order *types.Order, others [
 // versions of this package knows: the version that stored the order, or this version.
 func differs(plain []byte, before, order *types.Order) bool {
 	var stored map[string]any
-	_ = json.Unmarshal(plain, &stored) // perhaps no key decrypts it
-	if stored[allFields] == nil {      // an older version left out empty fields
+	_ = json.Unmarshal(plain, &stored) // fails if no key could decrypt the stored order
+	if stored[allFields] == nil {      // an older version stored the order without its empty fields
 		return !sameWhereKnown(decoded(before), decoded(order))
 	}
 	return !sameWhereKnown(stored, decoded(order))
@@ -195,7 +195,7 @@ func differs(plain []byte, before, order *types.Order) bool {
 
 // decoded converts an order to the maps, lists and texts that encoding/json decodes.
 func decoded(order *types.Order) (fields any) {
-	text, _ := json.Marshal(fieldsOf(order)) // keep has reported an error of Marshal
+	text, _ := json.Marshal(fieldsOf(order)) // Marshal cannot fail here, because keep has already encoded the order
 	_ = json.Unmarshal(text, &fields)
 	return fields
 }
@@ -250,7 +250,7 @@ func fieldsOf(value any) any {
 		return fields
 	case reflect.String:
 		if value == json.Number("") {
-			return nil // encoding/json would write 0
+			return nil // encoding/json would write 0 for an empty number
 		}
 	}
 	return value

@@ -21,7 +21,7 @@ func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func()
 	c, returned := &handlerCall{id, name}, make(chan struct{})
 	defer close(returned)
 	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
-	defer stop() // otherwise a ctx without an end would keep c
+	defer stop() // without stop, a ctx that never ends would keep c in memory
 	if err := call(); err != nil {
 		return &handlerError{name, err}
 	}

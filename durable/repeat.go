@@ -36,10 +36,10 @@ func Repeat(ctx context.Context, transact func() error) error {
 // MariaDB can deadlock even if all transactions lock rows in the same order: if an insert is undone, the transactions
 // that waited for its row lock the gap that it leaves.
 func isUndone(err error) bool {
-	if coded, ok := err.(interface{ SQLState() string }); ok { // an error of jackc/pgx or lib/pq
+	if coded, ok := err.(interface{ SQLState() string }); ok { // errors of jackc/pgx and lib/pq have this method
 		return coded.SQLState() == "40001" || coded.SQLState() == "40P01"
 	}
-	if e := reflect.Indirect(reflect.ValueOf(err)); e.Kind() == reflect.Struct { // a *mysql.MySQLError has no methods
+	if e := reflect.Indirect(reflect.ValueOf(err)); e.Kind() == reflect.Struct { // a *mysql.MySQLError has no method SQLState
 		const deadlock = 1213
 		if number := e.FieldByName("Number"); number.CanUint() && number.Uint() == deadlock {
 			return true

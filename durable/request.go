@@ -47,21 +47,22 @@ type storedOptions struct {
 	Currency string `json:"currency,omitempty"`
 	TraceID  string `json:"traceId,omitempty"`
 
-	TestFlags              map[string]string                                        `json:"testFlags,omitempty"`
-	Header                 http.Header                                              `json:"-"`
-	RequestID              func(context.Context) string                             `json:"-"`
-	ClientRequestTimestamp func(ctx context.Context, sent time.Time) string         `json:"-"`
-	Timeout                time.Duration                                            `json:"timeout,omitempty"`
-	MaxAttempts            int                                                      `json:"maxAttempts,omitempty"`
-	Priority               hotelstays.Priority                                      `json:"priority,omitempty"`
-	ServiceFacts           *hotelstays.ServiceFacts                                 `json:"-"`
-	RawData                bool                                                     `json:"-"`
-	Parallelism            int                                                      `json:"-"` // from here on: options of other methods
-	BatchSize              int                                                      `json:"-"`
-	Wakeup                 <-chan struct{}                                          `json:"-"`
-	SaveRecovery           func(context.Context, *hotelstays.BookingRecovery) error `json:"-"`
-	UnsignedVouchers       bool                                                     `json:"-"`
-	MaxVoucherBytes        int64                                                    `json:"-"`
+	TestFlags              map[string]string                                `json:"testFlags,omitempty"`
+	Header                 http.Header                                      `json:"-"`
+	RequestID              func(context.Context) string                     `json:"-"`
+	ClientRequestTimestamp func(ctx context.Context, sent time.Time) string `json:"-"`
+	Timeout                time.Duration                                    `json:"timeout,omitempty"`
+	MaxAttempts            int                                              `json:"maxAttempts,omitempty"`
+	Priority               hotelstays.Priority                              `json:"priority,omitempty"`
+	ServiceFacts           *hotelstays.ServiceFacts                         `json:"-"`
+	RawData                bool                                             `json:"-"`
+	// The fields from here on are options of other methods.
+	Parallelism      int                                                      `json:"-"`
+	BatchSize        int                                                      `json:"-"`
+	Wakeup           <-chan struct{}                                          `json:"-"`
+	SaveRecovery     func(context.Context, *hotelstays.BookingRecovery) error `json:"-"`
+	UnsignedVouchers bool                                                     `json:"-"`
+	MaxVoucherBytes  int64                                                    `json:"-"`
 }
 
 // unfit is an option that refuse reports if it is given.
@@ -149,13 +150,13 @@ func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	if err != nil {
 		return nil, err
 	}
-	options.Market, options.UserRef = "", "" // in the recovery
+	options.Market, options.UserRef = "", "" // these two are stored in the recovery
 	stored := storedRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID, Holder: req.Holder, CallbackURL: req.CallbackURL,
 		Options: options}
 	for _, g := range req.Guests {
 		stored.Guests = append(stored.Guests, storedGuest{g, g.PassportNumber.Reveal()})
 	}
-	plain, _ := json.Marshal(stored) // it holds only texts and numbers, so Marshal cannot fail
+	plain, _ := json.Marshal(stored) // Marshal cannot fail, because stored holds only texts and numbers
 	return ring.Seal(b.place(), plain)
 }
 

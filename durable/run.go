@@ -65,7 +65,7 @@ func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.
 func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
 	step func(context.Context, *Row) (time.Time, error)) (due time.Time, err error) {
 	id := row.ID
-	if _, held := e.working.LoadOrStore(id, nil); held { // a hanging function blocks one worker, not all
+	if _, held := e.working.LoadOrStore(id, nil); held { // so a function that hangs blocks only one worker
 		return due, ErrMoved
 	}
 	defer e.working.Delete(id)
@@ -124,10 +124,10 @@ func (e *Engine[Tx]) kinds() []Kind {
 
 // run holds the state of a call of Run.
 type run[Tx any] struct {
-	*Engine[Tx] // in a job, the Engine of its account
+	*Engine[Tx] // Engine of all accounts; in a job, the Engine of one account
 	queue       Queue
-	locked      map[ID]time.Time // rows that other processes have locked; Run skips them until this time
-	last        map[Kind]string  // for each kind, the last account that has got a worker
+	locked      map[ID]time.Time // rows that other processes have locked -> time until which Run skips them
+	last        map[Kind]string  // for each kind: the account that was the last to get a worker
 	workers     *shares
 	ended       *sync.WaitGroup
 }
@@ -149,7 +149,7 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	}
 	for turn := 0; ; turn++ {
 		started := false
-		for i := range kinds { // each kind is first in its turn
+		for i := range kinds { // each turn begins with another kind
 			kind := kinds[(turn+i)%len(kinds)]
 			free := r.workers.free(kind)
 			if free == 0 || ctx.Err() != nil {
@@ -187,7 +187,7 @@ func (r *run[Tx]) start(ctx context.Context, kind Kind, job func()) {
 	r.ended.Go(func() {
 		defer r.workers.give(kind, r.account)
 		defer func() {
-			if panicked := recover(); panicked != nil { // the panic was in a request for several rows
+			if panicked := recover(); panicked != nil { // a panic outside a step, in a request for several rows
 				_ = r.panicked(ctx, panicked)
 			}
 		}()
@@ -200,7 +200,7 @@ func (r *run[Tx]) pause(ctx context.Context) {
 	select {
 	case <-time.After(r.opts.PollInterval):
 	case <-r.woken:
-		clear(r.locked) // the wake-up may have changed a row between a look and its lease
+		clear(r.locked) // the wake-up may have changed a row that only seemed locked, so Run skips no row now
 	case <-r.workers.freed:
 	case <-ctx.Done():
 	}
@@ -209,7 +209,7 @@ func (r *run[Tx]) pause(ctx context.Context) {
 func (e *Engine[Tx]) wakeRun() {
 	select {
 	case e.woken <- struct{}{}:
-	default: // Run has not noticed the last wake-up yet
+	default: // an earlier wake-up still waits for Run
 	}
 }
 
@@ -309,8 +309,8 @@ func sharing(row *Row, now time.Time) (with shared, alone bool) {
 // jobsOf divides rows among at most n workers. Rows that can share a request are one job. Nobody waits for
 // followed orders, so one worker reads the orders of many users of an account, one request after the other.
 func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]Row) {
-	requests := map[shared]int{}  // the index of the job of each request
-	started := map[string][]int{} // the jobs of an account
+	requests := map[shared]int{}  // request -> index of the job that makes it
+	started := map[string][]int{} // account -> indexes of its jobs
 	next := 0
 	for _, row := range due {
 		with, alone := sharing(&row, now)
@@ -338,7 +338,7 @@ func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]R
 
 // work does the next step of each claimed row.
 func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
-	if r.client == nil { // the account was known when the rows were claimed, and is not any more: they are due after the lease
+	if r.client == nil { // the account has become unknown after the claim; its rows are due again after the lease
 		return
 	}
 	if kind == KindOrder {
@@ -375,7 +375,7 @@ func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(con
 // again later.
 func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context, *Row) (time.Time, error)) {
 	stepCtx, cancel := context.WithCancel(ctx)
-	if r.Timeout(row) == stepWithin { // otherwise Book or Cancel has its own time limit
+	if r.Timeout(row) == stepWithin { // otherwise the step is a Book or a Cancel, which has its own time limit
 		stepCtx, cancel = context.WithTimeout(ctx, time.Until(row.Due)-(lease-stepWithin))
 	}
 	defer cancel()
@@ -388,7 +388,7 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	default:
 		r.log.ErrorContext(ctx, "a step failed; it is tried again later",
 			slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference), slog.String("error", err.Error()))
-		if isOfHandler(err) || stepCtx.Err() == nil { // otherwise it had too little time, because other steps were slow
+		if isOfHandler(err) || stepCtx.Err() == nil { // if only stepCtx has ended, other steps were slow: try again at once
 			now = now.Add(lease)
 		}
 		r.endLease(ctx, row, now)

@@ -59,7 +59,7 @@ func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (alone []Row) {
 	readings := r.readTogether(ctx, rows)
 	if ctx.Err() != nil {
-		return rows // the caller ends their leases
+		return rows // the caller ends the leases of these rows
 	}
 	var missed []Row
 	for _, row := range rows {

@@ -11,8 +11,8 @@ type shares struct {
 	total    int
 	kinds    []Kind
 	running  map[Kind]int
-	accounts map[string]int // the number of workers of each account; nil if there is only one account
-	freed    chan struct{}  // receives a value when a worker has become free
+	accounts map[string]int // account -> number of its workers; nil if there is only one account
+	freed    chan struct{}  // gets a value when a worker has become free
 }
 
 func newShares(total int, kinds []Kind, many bool) *shares {

@@ -18,7 +18,7 @@ type Kind string
 const (
 	KindBooking Kind = "booking"
 	KindCancel  Kind = "cancellation"
-	KindOrder   Kind = "order" // an order that is followed
+	KindOrder   Kind = "order" // a followed order
 )
 
 // Life says whether workers still have to act on a row. The zero value is not set: an Engine never stores it,
@@ -27,8 +27,8 @@ type Life int
 
 // The lives of a row. Their numbers may be stored.
 const (
-	Open Life = iota + 1 // a worker must act when the row is due
-	Over                 // nothing is left to do
+	Open Life = iota + 1 // a worker must act when the row becomes due
+	Over                 // nothing is left to do for the row
 )
 
 // ID identifies a row. Two accounts may use the same reference.
@@ -101,9 +101,9 @@ type Queue interface {
 // DueLook says which rows Run asks a Queue for.
 type DueLook struct {
 	Kind    Kind
-	Account string // the only account to look at; empty: all
+	Account string // the only account whose rows are wanted; empty: all accounts
 	At      time.Time
-	Limit   int // the maximum number of rows
+	Limit   int // maximum number of rows
 	// Each and After matter only for all accounts. The first Each rows of every account come before its
 	// further rows. Accounts are in the order of their names: first the accounts behind After, then the
 	// other accounts.
@@ -121,7 +121,7 @@ var errKeep = errors.New("nothing is to be stored")
 type state interface {
 	identity() (reference, fingerprint string)
 	due() time.Time
-	open() bool // whether a worker must act when the row is due
+	open() bool // reports whether a worker must act when the row becomes due
 	// read copies the values that are not in the JSON, such as Due, from the row. readState calls it after it has
 	// decoded the JSON.
 	read(row *Row) error
@@ -171,7 +171,7 @@ func (r *Row) setState(before, next state) error {
 		r.Life = Open
 	}
 	if b, ok := next.(*booking); ok && (!b.BookBy.IsZero() || b.Ending != "") {
-		r.Sealed = nil // the request names guests, and is not needed any more
+		r.Sealed = nil // erased, because the request contains names of guests, and is not needed any more
 	}
 	return err
 }
@@ -179,7 +179,7 @@ func (r *Row) setState(before, next state) error {
 // withUnknown returns the JSON of the next state, with the fields of the stored state that this
 // version does not know. A newer process of the fleet has written them.
 func withUnknown(stored []byte, known state, next []byte) []byte {
-	knownText, _ := json.Marshal(known) // it was read from stored
+	knownText, _ := json.Marshal(known) // Marshal cannot fail, because known was decoded from stored
 	if bytes.Equal(stored, knownText) {
 		return next
 	}
@@ -187,7 +187,7 @@ func withUnknown(stored []byte, known state, next []byte) []byte {
 	for i, text := range [][]byte{next, stored, knownText} {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
-		_ = d.Decode(&fields[i]) // each is the JSON of a state
+		_ = d.Decode(&fields[i]) // Decode cannot fail, because each text is the JSON of a state
 	}
 	addUnknown(fields[0], fields[1], fields[2])
 	text, _ := json.Marshal(fields[0])

@@ -47,7 +47,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
+	context.AfterFunc(ctx, stop) // stop restores the default, so that a second signal ends the program immediately
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, &printer{w: os.Stdout, colour: takesColour(os.Stdout, os.Getenv)}, os.Stderr))
 }
 
@@ -162,7 +162,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		out.list(probe.Rules())
 		return exitHeld
 	case set.version:
-		info, _ := debug.ReadBuildInfo() // a program built from a module always has build info
+		info, _ := debug.ReadBuildInfo() // the result is always valid, because the program is built from a module
 		fmt.Fprintln(out.w, "hotelstays-probe", info.Main.Version, info.GoVersion)
 		return exitHeld
 	case changed:

@@ -101,7 +101,7 @@ func (p *printer) result(r probe.Result) {
 		}
 	}
 	if r.Curl != "" {
-		fmt.Fprintf(p.w, "\n%s\n\n", plainLines(r.Curl)) // not wrapped, because users copy the command
+		fmt.Fprintf(p.w, "\n%s\n\n", plainLines(r.Curl)) // lines of the command stay whole, so that users can copy it
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 type output struct {
 	file  string
 	write func(io.Writer, *probe.Report) error
-	to    io.WriteCloser // its Close replaces the file
+	to    io.WriteCloser // destination of the report; Close puts it in the place of the old file
 }
 
 // reportFile is a temporary file that only its owner can read. Close moves it to the name replaces.
@@ -39,10 +39,10 @@ func newReportFile(name string) (io.WriteCloser, error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // such as a pipe
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // for example a pipe, which must not be replaced
 		return os.OpenFile(name, os.O_WRONLY, 0)
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // with mode 0600
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // CreateTemp gives the file the mode 0600
 	return reportFile{file, name}, err
 }
 

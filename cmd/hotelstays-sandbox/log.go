@@ -51,13 +51,13 @@ func logRequests(ledger *hotelstaystest.Ledger, to slog.Handler) func() {
 type requestLog struct {
 	ledger *hotelstaystest.Ledger
 	to     *slog.Logger
-	seq    int64 // sequence number of the last entry that was read
+	seq    int64 // sequence number of the last entry that the log has read
 }
 
 func (l *requestLog) catchUp() {
 	for _, e := range l.ledger.Entries(l.seq) {
 		l.seq = e.Seq
-		if r := e.Request; r != nil && !r.Done.IsZero() { // an answered request no longer changes
+		if r := e.Request; r != nil && !r.Done.IsZero() { // log only answered requests: an answered request no longer changes
 			l.to.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes(r)...)
 		}
 	}

@@ -39,7 +39,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
+	context.AfterFunc(ctx, stop) // stop restores the default, so that a second signal ends the program immediately
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -73,7 +73,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if set.version {
-		info, _ := debug.ReadBuildInfo() // no error: a program built from a module has build info
+		info, _ := debug.ReadBuildInfo() // the result is always valid, because the program is built from a module
 		fmt.Fprintln(stdout, "hotelstays-sandbox", info.Main.Version, info.GoVersion)
 		return nil
 	}
@@ -88,7 +88,8 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer srv.Close()
 	if set.ca != "" {
 		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-		// Every user may read the file, even with a strict umask. It is renamed when complete, so that no program reads half of it.
+		// Every user may read the file, even with a strict umask. The file gets its final name when it is complete, so
+		// that no program reads half of it.
 		part := set.ca + ".part"
 		err := os.WriteFile(part, certificate, 0o644)
 		if err == nil {
@@ -102,7 +103,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer stopLog()
 	greet(stdout, srv, set)
 	<-ctx.Done()
-	srv.Close() // before stopLog, so that the log is complete
+	srv.Close() // the server closes before the deferred stopLog, so that the log has every request
 	return nil
 }
 
@@ -262,7 +263,7 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 	case set.ca != "":
 		export("SANDBOX_CA", set.ca)
 		curl, quickstart = "curl -sS --cacert "+quoted(set.ca), "SSL_CERT_FILE="+quoted(set.ca)+" "+quickstart
-	case set.config.TLS: // a Go program needs a file to trust the certificate
+	case set.config.TLS: // curl works without the certificate in a file, but a Go program does not
 		curl, quickstart = "curl -sS --insecure", ""
 	}
 	if quickstart != "" {
@@ -270,7 +271,7 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 		line("%s", quickstart)
 	}
 	line("\n# A ticket:")
-	body, _ := json.Marshal(map[string]string{"appKey": srv.AppKey, "appSecret": srv.AppSecret}) // no error: strings can always be encoded
+	body, _ := json.Marshal(map[string]string{"appKey": srv.AppKey, "appSecret": srv.AppSecret}) // Marshal of strings cannot fail
 	line("%s -H 'Content-Type: application/json' -d %s %s", curl, quoted(string(body)), quoted(srv.URL+"/api/auth/ticket"))
 	_, _ = io.WriteString(w, b.String())
 }

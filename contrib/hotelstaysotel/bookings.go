@@ -61,7 +61,7 @@ func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metr
 		o.ObserveInt64(cancels, is.cancels)
 		o.ObserveFloat64(oldest, is.oldest.Seconds())
 		o.ObserveInt64(failed, is.failed)
-		return nil // an error would also discard the metrics of other callbacks
+		return nil // nil, because an error would also discard the metrics of other callbacks
 	}, waiting, unverified, overdue, cancels, oldest, failed, hanging)
 	if err := errors.Join(append(problems, err)...); err != nil {
 		return nil, fmt.Errorf("hotelstaysotel: the meter provider refused an instrument: %w", err)

@@ -14,11 +14,11 @@ import (
 
 // Values of error.type for calls without an answer. All other values are values of hotelstays.ErrorKind.
 const (
-	kindNoSlot      = "no_slot"     // the RateLimiter of the client failed
+	kindNoSlot      = "no_slot"     // the client's RateLimiter returned an error instead of a slot
 	kindCertificate = "certificate" // the service's certificate is not trusted
-	kindDial        = "dial"        // no connection could be made
-	kindNotSent     = "not_sent"    // the caller's RoundTripper refused to send the request
-	kindNoAnswer    = "no_answer"   // the connection failed before the answer
+	kindDial        = "dial"        // no connection to the service could be made
+	kindNotSent     = "not_sent"    // the client's RoundTripper refused to send the request
+	kindNoAnswer    = "no_answer"   // the connection failed before the answer came
 )
 
 // errorType returns the value of the attribute error.type for a call's error, or "" without an error. attempts may be
@@ -28,13 +28,13 @@ func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 	fault, _ := errors.AsType[*hotelstays.TransportError](err)
 	answered := len(attempts) > 0 && attempts[len(attempts)-1].Err == nil
 	switch {
-	case kind == hotelstays.KindOther: // such as a panic
+	case kind == hotelstays.KindOther: // for example a panic
 		return semconv.ErrorTypeOther.Value.AsString()
 	case kind != hotelstays.KindTransport:
 		return string(kind)
 	case fault.NoToken:
 		return errorType(fault.Err, nil)
-	case fault.Attempts == 0 || answered: // no request has failed, so the limiter has
+	case fault.Attempts == 0 || answered: // no attempt has failed, so the failure is the rate limiter's
 		return kindNoSlot
 	}
 	return connectionFault(err)
@@ -61,7 +61,7 @@ func attemptErrorType(a *hotelstays.AttemptInfo) string {
 	switch {
 	case a.Err == nil:
 		return ""
-	case a.HTTPStatus != 0: // there was an answer, but it is unreadable
+	case a.HTTPStatus != 0: // the service answered, but the answer is unreadable
 		return string(hotelstays.KindDecode)
 	case kind == hotelstays.KindOther || kind == hotelstays.KindTransport:
 		return connectionFault(a.Err)

@@ -104,7 +104,7 @@ func (o *observer) end(ctx context.Context, kind string, call *hotelstays.CallIn
 		}
 		if kind != "" {
 			span.SetAttributes(semconv.ErrorTypeKey.String(kind))
-			span.SetStatus(codes.Error, "") // no description: an error text could quote the request
+			span.SetStatus(codes.Error, "") // the description is empty, because the text of an error could quote the request
 		}
 	}
 	span.End()

@@ -90,7 +90,7 @@ func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyVal
 
 // serverAttributes returns the address and the port of the server. Spans have them from the start, because samplers need them.
 func serverAttributes(baseURL string) []attribute.KeyValue {
-	u, _ := url.Parse(baseURL) // no error: New has checked the URL
+	u, _ := url.Parse(baseURL) // Parse cannot fail here: New has checked the URL
 	port, _ := strconv.Atoi(u.Port())
 	switch {
 	case port != 0:

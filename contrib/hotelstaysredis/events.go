@@ -29,7 +29,7 @@ type EventStoreOptions struct {
 type EventStore struct {
 	client redis.UniversalClient
 	prefix string
-	id     string // identifies this store in claims
+	id     string // random id of this store, which its claims contain
 }
 
 var _ hotelstays.EventStore = (*EventStore)(nil)

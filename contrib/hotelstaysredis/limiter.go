@@ -54,7 +54,7 @@ type RateLimiterOptions struct {
 }
 
 const (
-	window         = time.Second // in which the service counts requests
+	window         = time.Second // the period in which the service counts requests
 	defaultMargin  = 10 * time.Millisecond
 	defaultLease   = 6 * time.Second
 	defaultTimeout = time.Second
@@ -71,10 +71,10 @@ const (
 type RateLimiter struct {
 	client   redis.UniversalClient
 	opts     RateLimiterOptions
-	id       string                 // identifies this process
-	fallback hotelstays.RateLimiter // used while Redis is unavailable; if nil, Acquire fails
-	pauses   hotelstays.RateLimiter // pauses operations without a rate limit, in this process
-	checked  atomic.Bool            // true after the check of maxmemory-policy
+	id       string                 // random id of this process
+	fallback hotelstays.RateLimiter // limiter to use while Redis is unavailable; if it is nil, Acquire then fails
+	pauses   hotelstays.RateLimiter // holds the pauses of operations that have no rate limit, for this process only
+	checked  atomic.Bool            // whether the setting maxmemory-policy was checked
 
 	mu   sync.Mutex
 	keys map[hotelstays.RateLimitKey]*keyLimiter

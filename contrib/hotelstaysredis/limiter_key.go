@@ -33,17 +33,17 @@ const (
 type keyLimiter struct {
 	limiter *RateLimiter
 	key     hotelstays.RateLimitKey
-	name    string // name of the rate limit in Redis
+	name    string // name of this rate limit in Redis
 	limit   int
-	keys    []string // KEYS of turn.lua
+	keys    []string // names of the Redis keys that turn.lua uses
 
-	mu      sync.Mutex  // guards the fields below
+	mu      sync.Mutex  // guards all fields below
 	timer   *time.Timer // starts the next turn
 	taking  bool        // whether a turn is in progress
-	turns   int64       // number of turns begun
+	turns   int64       // number of turns that have begun
 	waiters pacing.Queue[chan grant]
 	place   place
-	paused  time.Time // nothing is granted before this time
+	paused  time.Time // end of the pause: before this time, no caller gets a slot
 	outage  outage
 	slots
 }
@@ -57,20 +57,20 @@ type grant struct {
 // place holds the tickets that Redis has given to this process. A ticket is one place in the queue of all processes.
 type place struct {
 	tickets    int
-	maxTickets int       // the most tickets that this process may have
-	servedAt   time.Time // time at which the first ticket can be served
+	maxTickets int       // maximum number of tickets that this process may have
+	servedAt   time.Time // time at which Redis can grant a slot for the first ticket
 }
 
 // outage describes a failure of Redis. It is zero while Redis is available.
 type outage struct {
-	err     error // why Redis is unavailable
+	err     error // last error of Redis
 	retryAt time.Time
 	// giveUpAt is when the retries end if no caller waits. All leases in Redis have ended by then.
 	giveUpAt time.Time
 }
 
 func newKeyLimiter(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *keyLimiter {
-	hash := sha256.Sum256([]byte(key.BaseURL)) // a hash, so that Redis and its dumps contain no URL
+	hash := sha256.Sum256([]byte(key.BaseURL)) // a hash, because the keys in Redis and its dumps must not contain the URL
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &keyLimiter{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
 		slots: slots{pending: make(map[int64]*permit), transit: pacing.Transit{Window: window, Margin: r.opts.Margin}}}
@@ -83,7 +83,7 @@ func newKeyLimiter(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *keyL
 		defer l.mu.Unlock()
 		l.schedule()
 	})
-	l.timer.Stop() // schedule starts the timer
+	l.timer.Stop() // the timer waits until schedule starts it
 	return l
 }
 
@@ -99,7 +99,7 @@ func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitReques
 		l.mu.Lock()
 		retryAt := l.outage.retryAt
 		l.mu.Unlock()
-		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the fallback would refuse a deadline in a pause
+		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // without the deadline, which the fallback would refuse in a pause
 		stop := context.AfterFunc(ctx, cancel)
 		retry := time.AfterFunc(time.Until(retryAt), cancel)
 		p, err = l.limiter.fallback.Acquire(bounded, req)
@@ -120,7 +120,7 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	caller, granted := l.limiter.caller(req), make(chan grant, 1) // before the lock, because Weight may panic
+	caller, granted := l.limiter.caller(req), make(chan grant, 1) // without the lock, because the caller's Weight may panic
 	l.mu.Lock()
 	if err := l.refusal(ctx); err != nil {
 		l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case g := <-granted: // granted at the moment when ctx ended
+	case g := <-granted: // the slot was granted at the moment when ctx ended, so it is returned
 		if p, ok := g.permit.(*permit); ok {
 			l.end(p, hotelstays.PermitResult{}, time.Now())
 		}
@@ -165,7 +165,7 @@ func (l *keyLimiter) refusal(ctx context.Context) error {
 
 func (l *keyLimiter) pause(until time.Time) {
 	now := time.Now()
-	until = now.Add(until.Sub(now)) // a monotonic time, which does not change with the wall clock
+	until = now.Add(until.Sub(now)) // now contains a monotonic time, so a change of the wall clock does not move until
 	if l.limiter.fallback != nil {
 		l.limiter.fallback.Pause(l.key, until)
 	}
@@ -183,7 +183,7 @@ func (l *keyLimiter) schedule() {
 	now := time.Now()
 	at := l.due(now)
 	switch {
-	case l.taking: // at its end, the current turn calls schedule again
+	case l.taking: // takeTurn calls schedule again when the turn ends
 	case at.IsZero():
 		l.timer.Stop()
 	case at.After(now):
@@ -205,7 +205,7 @@ func (l *keyLimiter) due(now time.Time) time.Time {
 	switch {
 	case waiting > 0 && now.Before(l.paused):
 		at = sooner(at, l.paused)
-	case waiting == 0 && tickets > 0, waiting > tickets && tickets < l.place.maxTickets: // to return tickets or get more
+	case waiting == 0 && tickets > 0, waiting > tickets && tickets < l.place.maxTickets: // return unneeded tickets, or get more
 		at = now
 	case waiting > 0:
 		at = sooner(at, l.place.servedAt)
@@ -259,7 +259,7 @@ func (l *keyLimiter) begin(now time.Time) turn {
 		t.want = l.waiters.Waiting()
 	}
 	if l.outage.err != nil && l.limiter.fallback != nil {
-		// Other processes may still use their parts of the limit, because they have not reached Redis again.
+		// During the outage, other processes may use the fallback. They stop only when they reach Redis again.
 		t.rest = max(t.rest, l.restAfterOutage())
 	}
 	return t
@@ -301,13 +301,13 @@ func (l *keyLimiter) apply(r reply) {
 func (l *keyLimiter) turnFailed(t turn, err error) {
 	now := time.Now()
 	if l.outage.err == nil && l.limiter.fallback != nil {
-		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // the service still counts requests that the fleet has just sent
+		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // the service still counts what all processes have just sent
 	}
-	if l.outage.err == nil || t.want != [3]int{} { // Redis may have granted slots; a later turn returns them
+	if l.outage.err == nil || t.want != [3]int{} { // Redis may have granted slots before the call failed; a later turn must return them
 		l.outage.giveUpAt = now.Add(l.limiter.opts.Lease)
 	}
 	l.outage.giveUpAt = later(l.outage.giveUpAt, l.paused)
-	if errors.Is(err, redis.ErrClosed) { // a closed client stays closed, so there is no retry
+	if errors.Is(err, redis.ErrClosed) { // no retry, because a closed client stays closed
 		l.outage.giveUpAt = now
 	}
 	l.outage.retryAt = now.Add(retryPause)

@@ -16,11 +16,11 @@ const reportPause = 20 * time.Millisecond
 // slots holds the permits of a keyLimiter, and the report that Redis has not received. The mutex of the keyLimiter
 // guards it.
 type slots struct {
-	pending  map[int64]*permit // number to permit: permits that are neither done nor reported as sent
-	next     int64             // number of the next permit
-	renewAt  time.Time         // time of the next renewal of the leases of pending permits
+	pending  map[int64]*permit // by number: permits that are neither done nor reported to Redis as sent
+	next     int64             // number that the next permit gets
+	renewAt  time.Time         // time at which the leases of the pending permits are next renewed
 	report   report
-	reportAt time.Time // time by which the report must be sent; zero if the report is empty
+	reportAt time.Time // time by which Redis must get the report; zero if the report is empty
 	transit  pacing.Transit
 }
 
@@ -28,8 +28,8 @@ type slots struct {
 type report struct {
 	arrived []arrival
 	unused  []int64
-	renewed []int64   // permits whose leases are renewed
-	refused time.Time // time of the last 429; zero if there was none
+	renewed []int64   // permits whose leases Redis must renew
+	refused time.Time // time of the last answer with status 429; zero if there was none
 }
 
 // arrival reports that the request of a permit has left, and the latest time at which it can have reached the service.
@@ -42,7 +42,7 @@ type arrival struct {
 type permit struct {
 	limiter *keyLimiter
 	number  int64
-	sent    time.Time // zero if the request has not left
+	sent    time.Time // time at which the request left; zero until then
 }
 
 // Sent records the time at which the request left. Redis receives this report after the answer, or after about half a
@@ -77,7 +77,7 @@ func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 	}
 	by, known := s.transit.ArrivedBy(p.sent, r, now)
 	if !known && !unreported {
-		return // this estimate was reported before
+		return // Redis already has this estimate
 	}
 	s.report.arrived = append(s.report.arrived, arrival{p.number, by.Add(s.transit.Margin)})
 	s.reportBy(now.Add(reportPause))

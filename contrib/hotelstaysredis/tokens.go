@@ -51,7 +51,7 @@ type TokenStore struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	leases map[string]string // token key to the id of the lease that this store holds
+	leases map[string]string // token key -> id of the lease that this store holds
 }
 
 var _ hotelstays.TokenLeaser = (*TokenStore)(nil)
@@ -141,7 +141,7 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	if t.Value.IsZero() {
 		return errors.New("the token is empty")
 	}
-	var life time.Duration // 0: the token does not expire
+	var life time.Duration // 0 means that the token does not expire
 	if !t.Expiry.IsZero() {
 		if life = time.Until(t.Expiry).Truncate(time.Millisecond); life <= 0 {
 			return errors.New("the token has expired already; check the clocks of the processes")
@@ -214,7 +214,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	renewing.Go(func() { s.renew(ctx, redisKey, leaseID) })
 	return func() {
 		s.mu.Lock()
-		if s.leases[key] == leaseID { // otherwise the lease has ended, and another caller of this store has a new lease
+		if s.leases[key] == leaseID { // if the ids differ, this lease has ended, and another caller of this store has a new lease
 			delete(s.leases, key)
 		}
 		s.mu.Unlock()

@@ -21,18 +21,18 @@ var turnScript = redis.NewScript(turnSource)
 // turn is the input of one call of turn.lua: a report, and how many slots the process needs.
 type turn struct {
 	report
-	number int64 // Redis ignores a turn that arrives after a turn with a higher number
+	number int64 // number of the turn; Redis ignores a turn if it has already received a higher number
 	began  time.Time
-	want   [3]int        // number of waiting callers, by priority
-	first  int64         // number of the next permit
-	rest   time.Duration // how long Redis must grant nothing
+	want   [3]int        // number of waiting callers of each priority
+	first  int64         // number that the next permit gets
+	rest   time.Duration // how long Redis must grant no slot
 }
 
 type reply struct {
 	granted             int
 	tickets, maxTickets int
-	wait                time.Duration // time until the first ticket can be served
-	refused             time.Duration // age of the fleet's last 429; negative if there was none
+	wait                time.Duration // time until Redis can grant a slot for the first ticket
+	refused             time.Duration // time since the last answer with status 429 to any process; negative if there was none
 }
 
 // exchange calls turn.lua. It fails if Redis does not reply within Timeout.

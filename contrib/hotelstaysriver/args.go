@@ -45,7 +45,7 @@ func (a args) Kind() string {
 	return bookingJob{}.Kind()
 }
 
-type plainArgs args // has no MarshalJSON and no UnmarshalJSON
+type plainArgs args // args without its JSON methods, which would otherwise call themselves
 
 // withoutNUL removes \u0000 from JSON, because jsonb cannot hold NUL. It keeps \\u0000, which is an escaped backslash
 // and the text u0000.
@@ -88,7 +88,7 @@ func (a *args) UnmarshalJSON(text []byte) error {
 type version struct {
 	id      int64
 	running bool
-	taken   int64 // when a worker last took the job, or kept it, in microseconds since 1970
+	taken   int64 // time at which a worker last took or kept the job, in microseconds since 1970
 	args    string
 }
 

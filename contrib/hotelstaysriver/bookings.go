@@ -21,7 +21,7 @@ import (
 
 const (
 	defaultQueue       = "hotelstays_bookings"
-	defaultMaxWorkers  = 10 // as in durable.Options
+	defaultMaxWorkers  = 10 // the default of durable.Options
 	defaultRescueAfter = 2 * time.Minute
 
 	// workTimeout bounds a run of a job that does not send Book or Cancel. It also bounds how long a transaction

@@ -28,10 +28,10 @@ import (
 // store is a durable.Store that keeps rows as jobs in River's table.
 type store struct {
 	pool             *pgxpool.Pool
-	river            *river.Client[pgx.Tx] // it only inserts jobs
+	river            *river.Client[pgx.Tx] // client that only inserts jobs
 	queue            string
 	table, stateType string
-	idle             time.Duration // the longest time that a transaction may be idle
+	idle             time.Duration // maximum time that a transaction may be idle
 }
 
 // nameIn returns the quoted name of a table or type, with the schema if it is not empty.
@@ -80,12 +80,12 @@ func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before
 		return nil, err
 	}
 	opts := &river.InsertOpts{
-		MaxAttempts: math.MaxInt16, // River discards a job after its last attempt; Bookings.failed saves attempts
+		MaxAttempts: math.MaxInt16, // the maximum, because River discards a job after its last attempt; Bookings.failed saves attempts
 		Queue:       s.queueOf(row.Kind),
 		Priority:    lastPriority,
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
 	}
-	if row.Due.After(time.Now()) { // River's scheduler, which runs every five seconds, starts such a job
+	if row.Due.After(time.Now()) { // a due job must not wait for River's scheduler, which runs every five seconds
 		opts.ScheduledAt = row.Due
 	}
 	inserted, err := s.river.InsertTx(ctx, tx, s.args(row), opts)
@@ -97,7 +97,7 @@ func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before
 	}
 	row.Version = version{id: inserted.Job.ID}
 	if before, err = s.latest(ctx, tx, row.ID, inserted.Job.ID, ""); before != nil {
-		before.Life = durable.Over // even if the snapshot of tx shows it as live
+		before.Life = durable.Over // Over, even if tx still sees the earlier job as live
 	}
 	return before, err
 }
@@ -126,7 +126,7 @@ func (s *store) Lock(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Ro
 		if err != nil || row == nil || row.Life == durable.Open || row.Version == ended {
 			return row, err
 		}
-		ended = row.Version // another job may have been inserted while this call waited for the lock: look again
+		ended = row.Version // look again, because another job may have been inserted while this call waited for the lock
 	}
 }
 

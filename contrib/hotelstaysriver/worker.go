@@ -36,10 +36,10 @@ type worker[A river.JobArgs] struct {
 	river.WorkerDefaults[A]
 	b         *Bookings
 	kind      durable.Kind
-	noHandler bool // the process has no OnCancel or OnOrder for the kind
-	maxJobs   int  // the maximum number of jobs of the kind that run at the same time in this process
+	noHandler bool // whether the process lacks the handler (OnCancel or OnOrder) of the kind
+	maxJobs   int  // maximum number of jobs of the kind that run at the same time in this process
 
-	turns     sync.Mutex // held during a call of takeTurns
+	turns     sync.Mutex // locked during a call of takeTurns
 	nextTurns time.Time
 }
 
@@ -77,7 +77,7 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 		return nil
 	case err == nil:
 		return river.JobSnooze(max(time.Until(due), 0))
-	case err == durable.ErrMoved: //nolint:errorlint // an error of the caller's function may match it, and is a failure
+	case err == durable.ErrMoved: //nolint:errorlint // not errors.Is: an error of the caller's function may wrap ErrMoved
 		return river.JobSnooze(movedPause)
 	}
 	return w.b.failed(ctx, job.JobRow, row, err)

@@ -44,7 +44,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	if err := checkSchema(ctx, conn, dialect); err != nil {
 		return err
 	}
-	// The statement matches no row, but a read-only database still refuses it.
+	// The statement changes no row, but a read-only database still refuses it.
 	if _, err := conn.ExecContext(ctx, `UPDATE hotelstays_schema SET version = 0 WHERE version = 0`); err != nil {
 		return fmt.Errorf("the database is read-only: %w; connect to the primary, as a user who may write", err)
 	}
@@ -64,7 +64,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	}
 	var clock int64
 	before := time.Now()
-	if before.Before(dayBeforeStart) { // a virtual clock of testing/synctest cannot be compared with the database's clock
+	if before.Before(dayBeforeStart) { // testing/synctest has a virtual clock, which cannot be compared with the database's clock
 		return nil
 	}
 	if err := conn.QueryRowContext(ctx, dialect.sql(`SELECT {now}`)).Scan(&clock); err != nil {
@@ -103,7 +103,7 @@ func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 			return err
 		}
 	}
-	if !autocommit { // every read would then see the data of the first read
+	if !autocommit { // without autocommit, every later read would see the data of the first read
 		return errors.New("autocommit is off; set autocommit=1 in the DSN")
 	}
 	if tables > 0 {

@@ -22,9 +22,9 @@ type Dialect string
 
 // The supported databases.
 const (
-	PostgreSQL Dialect = "postgresql" // 12 or later
-	MySQL      Dialect = "mysql"      // MariaDB 10.6, MySQL 8.0, or later
-	SQLite     Dialect = "sqlite"     // 3.25 or later, in a file
+	PostgreSQL Dialect = "postgresql" // version 12 or later
+	MySQL      Dialect = "mysql"      // MariaDB 10.6 or later, or MySQL 8.0 or later
+	SQLite     Dialect = "sqlite"     // version 3.25 or later, with the database in a file
 )
 
 // grammar is the SQL that differs between the databases.
@@ -62,7 +62,7 @@ var grammars = map[Dialect]grammar{
 		now:       "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 		conflict:  "ON DUPLICATE KEY UPDATE",
 		proposed:  "VALUES($1)",
-		isolation: sql.LevelReadCommitted, // no locks on gaps between keys
+		isolation: sql.LevelReadCommitted, // at this level, InnoDB does not lock the gaps between keys
 
 		lock: "FOR UPDATE",
 		guard: "SET @hotelstays_autocommit = @@SESSION.autocommit, @hotelstays_wait_timeout = @@SESSION.wait_timeout, " +
@@ -73,7 +73,7 @@ var grammars = map[Dialect]grammar{
 		now:       "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
 		conflict:  "ON CONFLICT ($1) DO UPDATE SET",
 		proposed:  "excluded.$1",
-		isolation: sql.LevelDefault, // it is serializable
+		isolation: sql.LevelDefault, // in SQLite, the default level is serializable
 	},
 }
 
@@ -192,13 +192,13 @@ func (d database) options() *sql.TxOptions {
 
 // inTxOnce calls fn, and commits all writes of fn or no write. ended is false if the transaction may still be open.
 func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) error) (ended bool, err error) {
-	defer func() { ended = tx.Rollback() == nil || ended }() // Rollback fails after Commit; fn may panic
+	defer func() { ended = tx.Rollback() == nil || ended }() // runs also if fn panics; after a Commit, Rollback fails and changes nothing
 	if err = fn(tx); err == nil {
 		err = tx.Commit()
 		ended = err == nil
 	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
-		return false, ctx.Err() // database/sql is rolling back
+		return false, ctx.Err() // ctx has ended, so database/sql rolls back in the background
 	}
 	return ended, err
 }

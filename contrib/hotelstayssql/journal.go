@@ -26,7 +26,7 @@ type Journal struct {
 	*durable.Engine[*sql.Tx]
 
 	store   *journalStore
-	account string // empty: all accounts
+	account string // the only account that the Journal works on; empty: all accounts
 	log     *slog.Logger
 	pause   time.Duration
 }

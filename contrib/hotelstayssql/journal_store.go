@@ -20,7 +20,7 @@ import (
 // journalStore is the durable.Store and the durable.Queue of a Journal.
 type journalStore struct {
 	db   database
-	fits atomic.Bool // whether checkTables has succeeded
+	fits atomic.Bool // set when checkTables has succeeded
 }
 
 var (
@@ -64,7 +64,7 @@ func (s *journalStore) InTx(ctx context.Context, guarded bool, f func(context.Co
 	switch fn := func(tx *sql.Tx) error { return f(ctx, tx) }; {
 	case !guarded:
 		return s.db.inTx(ctx, fn)
-	case grammars[s.db.dialect].unguard == "": // only MySQL lets a function go on after it has undone the transaction
+	case grammars[s.db.dialect].unguard == "": // no check needed: only on MySQL can fn go on after its transaction was undone
 		return s.db.inGuardedTx(ctx, fn)
 	}
 	return s.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
@@ -129,7 +129,7 @@ func (s *journalStore) Insert(ctx context.Context, tx *sql.Tx, row *durable.Row)
 	if err != nil {
 		return nil, err
 	}
-	// Whether an upsert has inserted cannot be seen from RowsAffected, which depends on the driver's settings.
+	// find shows whether the upsert has inserted the row. RowsAffected does not: it depends on the driver's settings.
 	stored, err := s.find(ctx, tx, row.ID)
 	switch {
 	case err != nil:

@@ -21,7 +21,7 @@ type migration map[Dialect][]string
 // Keys are bytes, because MariaDB compares texts without case and trailing spaces. Times are
 // microseconds since 1970.
 var migrations = []migration{
-	{ // 1: events, tokens and the journal
+	{ // version 1: events, tokens and the journal
 		PostgreSQL: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_events (
 				event_key bytea PRIMARY KEY, store bigint NOT NULL, claim bigint NOT NULL,
@@ -65,7 +65,7 @@ var migrations = []migration{
 			`CREATE INDEX IF NOT EXISTS hotelstays_journal_list ON hotelstays_journal (account, live, reference)`,
 		},
 	},
-	{ // 2: cancellations and followed orders
+	{ // version 2: cancellations and followed orders
 		PostgreSQL: stateTables(`CREATE TABLE IF NOT EXISTS {table} (
 				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
 				due bigint NOT NULL, state bytea NOT NULL, PRIMARY KEY (account, reference))`,
@@ -79,7 +79,7 @@ var migrations = []migration{
 				due integer NOT NULL, state blob NOT NULL, PRIMARY KEY (account, reference))`,
 			`CREATE INDEX IF NOT EXISTS {table}_due ON {table} (account, live, due)`),
 	},
-	{ // 3: indexes that find the due rows of all accounts
+	{ // version 3: indexes that find the due rows of all accounts
 		PostgreSQL: workTables(`CREATE INDEX IF NOT EXISTS {table}_due_all ON {table} (due) WHERE live = 1`),
 		// MySQL has no IF NOT EXISTS for an index.
 		MySQL: workTables(`SET @hotelstays_index = IF(EXISTS (SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE()
@@ -110,8 +110,8 @@ func forTables(tables, statements []string) (all []string) {
 
 // SchemaError reports tables whose version this program cannot use.
 type SchemaError struct {
-	Found int // the version of the tables; 0 if there are none
-	Known int // the newest version that this program knows
+	Found int // version of the tables in the database; 0 if there are none
+	Known int // newest version that this program knows
 }
 
 // Error says what to do.
@@ -186,7 +186,7 @@ func (m migration) apply(ctx context.Context, conn *sql.Conn, dialect Dialect, v
 	}
 	_, err := conn.ExecContext(ctx, dialect.sql(`INSERT INTO hotelstays_schema (version) VALUES (?)`), version)
 	if err == nil && dialect == MySQL {
-		_, err = conn.ExecContext(ctx, "COMMIT") // autocommit may be off
+		_, err = conn.ExecContext(ctx, "COMMIT") // the connection may have autocommit off
 	}
 	return err
 }
@@ -197,7 +197,7 @@ func withMigrationLock(ctx context.Context, conn *sql.Conn, dialect Dialect, fn 
 	var err error
 	switch dialect {
 	case PostgreSQL:
-		// After the wait for the lock, fn must see the commits of the process that had it.
+		// READ COMMITTED: after the wait for the lock, fn must see what the previous holder of the lock has committed.
 		if _, err = conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED"); err == nil {
 			_, err = conn.ExecContext(ctx, "SELECT pg_advisory_xact_lock(7018112231)")
 		}
@@ -217,7 +217,7 @@ func withMigrationLock(ctx context.Context, conn *sql.Conn, dialect Dialect, fn 
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if _, undone := conn.ExecContext(ctx, undo); undone != nil {
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes the connection, which ends the lock
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // ErrBadConn makes database/sql close the connection, which releases the lock
 		}
 	}
 	return err

@@ -36,7 +36,7 @@ func Open(ctx context.Context, driver, dsn string, dialect Dialect, opts *OpenOp
 	}
 	if dialect == SQLite {
 		connector := sqliteConnector{db.Driver(), dsn}
-		_ = db.Close() // it has no connection yet
+		_ = db.Close() // db has no connection yet, so Close loses nothing
 		db = sql.OpenDB(connector)
 		db.SetMaxOpenConns(1)
 	}
@@ -70,7 +70,7 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		err = errors.New("the SQLite driver does not implement driver.ExecerContext; use another driver")
 	}
-	// busy_timeout comes first, because a change of journal_mode may have to wait for other processes.
+	// busy_timeout is first, because a change of journal_mode may have to wait for other processes.
 	for _, pragma := range []string{"busy_timeout = 5000", "journal_mode = wal", "synchronous = full"} {
 		if err == nil {
 			_, err = execer.ExecContext(ctx, "PRAGMA "+pragma, nil)

@@ -45,7 +45,7 @@ type TokenStore struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	leases map[string]int64 // token key -> the lease that this store holds
+	leases map[string]int64 // token key -> number of the lease that this store holds
 }
 
 var _ hotelstays.TokenLeaser = (*TokenStore)(nil)
@@ -135,7 +135,7 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 		if left < time.Microsecond {
 			return errors.New("the token has expired; compare the clocks of the processes")
 		}
-		expires, life = "{now} + ?", []any{left.Microseconds()} // on the database's clock
+		expires, life = "{now} + ?", []any{left.Microseconds()} // counted on the database's clock
 	}
 	row := tokenRow(key)
 	sealed, err := s.keyring.SealToken(tokenPlace(row), t)
@@ -196,7 +196,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	}()
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
-		if s.leases[key] == lease { // otherwise the lease ended, and another caller has a new lease
+		if s.leases[key] == lease { // if the numbers differ, this lease has ended, and another caller has a new lease
 			delete(s.leases, key)
 		}
 		s.mu.Unlock()
@@ -204,7 +204,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 		<-renewing
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		// If this fails, the lease ends by itself.
+		// If this update fails, the lease ends when its time is over.
 		_, _ = s.db.exec(ctx, `UPDATE hotelstays_tokens SET lease_until = 0 WHERE token_key = ? AND lease = ?`, row, lease)
 	}), true, nil
 }

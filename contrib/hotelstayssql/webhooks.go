@@ -48,6 +48,6 @@ func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 		if err != nil {
 			return err
 		}
-		return bookings.Wake(ctx, event.CustomerReferenceNo) // after the transaction, because Wake waits for its lock
+		return bookings.Wake(ctx, event.CustomerReferenceNo) // after the transaction, which may hold a lock that Wake needs
 	})
 }

@@ -79,7 +79,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 // Content-Security-Policy. Each view reads all open rows of one kind: bookings, cancellations or orders.
 func Handler[Tx any](bookings durable.Bookings[Tx], opts *Options) http.Handler {
 	h := &handler{lists: bookings, of: func(account string) actions {
-		if account == "" { // the reference was not in a list
+		if account == "" { // the request names no account, because the person did not choose the row from a list
 			return bookings
 		}
 		return bookings.ForAccount(account)
@@ -142,10 +142,10 @@ type question struct {
 	Account   string
 	Reference string
 	Abandons  bool
-	Row       *row   // nil if no row of the kind is open under the reference
-	Reason    string // the text that the person has entered
+	Row       *row   // the open row under the reference; nil if there is none of this kind
+	Reason    string // reason that the person has entered
 	Missing   bool   // whether the reason is missing or too long
-	Problem   string // the error of the refused action
+	Problem   string // text of the error, if the action was refused
 	MaxReason int
 }
 
@@ -236,5 +236,5 @@ func (h *handler) render(w http.ResponseWriter, status int, page string, data an
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = body.WriteTo(w) // the browser may be gone
+	_, _ = body.WriteTo(w) // WriteTo fails only if the browser has disconnected
 }

@@ -33,12 +33,12 @@ const (
 type row struct {
 	Kind      durable.Kind
 	Reference string
-	Order     string // the number of the order, if it is known
+	Order     string // number of the order, if it is known
 	Account   string
 	State     string
-	Bad       string // why a person should look at it, in one or two words
+	Bad       string // why a person should look at the row, in one or two words
 	Since     time.Time
-	At, Age   string // the texts of Since: a time, and an age
+	At, Age   string // Since as text: as a time, and as an age
 	Why, Next string
 	Abandons  bool // whether the page offers Abandon
 	Retries   bool // whether the page offers Retry
@@ -181,15 +181,15 @@ type view struct {
 	Kind       durable.Kind
 	Search     string
 	Now        string
-	All, Found int // numbers of rows
-	Bad        int // found rows that need a person
+	All, Found int // number of all rows, and of the rows that the search found
+	Bad        int // number of found rows that need a person
 	Rows       []row
-	Accounts   bool // there are several accounts
+	Accounts   bool // whether there are several accounts
 	From, To   int
 	Page, Last int
 	Hanging    []string
 	Problems   []string
-	More       int // the number of problems that the page leaves out
+	More       int // number of problems that the page leaves out
 	Done       string
 }
 

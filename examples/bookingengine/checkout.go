@@ -26,7 +26,7 @@ type checkout struct {
 	// times.
 	Reference   string
 	SearchID    string
-	SessionID   string // session of the search; Book and Cancel need it
+	SessionID   string // session of the search, which Book and Cancel need
 	Hotel       types.Hotel
 	Room        string
 	Occupancies []types.GuestPerRoom
@@ -48,8 +48,8 @@ var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRate
 // traveller is a person whose name the form asks for.
 type traveller struct {
 	types.Guest
-	Label string // such as "Room 1, child aged 5"
-	Field string // the beginning of the names of the fields
+	Label string // text for the guest, such as "Room 1, child aged 5"
+	Field string // first part of the names of the form's fields
 }
 
 // Travellers returns the persons in the rooms.
@@ -128,7 +128,7 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request, co checkout) err
 		page = "gone"
 	case co.Changed != nil:
 		page = "changed"
-	case r.Method == http.MethodPost: // the form has errors
+	case r.Method == http.MethodPost: // the form was sent with errors
 		status = http.StatusUnprocessableEntity
 	}
 	return s.render(w, status, page, co)
@@ -223,7 +223,7 @@ func (s *site) send(ctx context.Context, co checkout, holder types.Holder, guest
 		err := s.journal.BeginTx(ctx, tx, &hotelstays.BookRequest{
 			SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
 			Holder: holder, Guests: guests, CallbackURL: s.service.callbackURL,
-			Expect: &co.Offer, // an order for other dates is an error
+			Expect: &co.Offer, // Book fails if the order has other dates than the offer
 		}, hotelstays.WithTraceID(pageIDOf(ctx)))
 		if err != nil {
 			return err
@@ -231,10 +231,10 @@ func (s *site) send(ctx context.Context, co checkout, holder types.Holder, guest
 		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now(), Price: selling(co.Offer.TotalRate)})
 	})
 	if errors.Is(err, durable.ErrAlreadyBegun) || errors.Is(err, durable.ErrAlreadyBooked) {
-		return nil // the form was sent twice
+		return nil // not an error: the form was sent twice
 	}
 	if err == nil {
-		s.work.Go(func() { // Book must continue if the guest leaves the page
+		s.work.Go(func() { // in the background, because Book must continue if the guest leaves the page
 			if _, err := s.journal.Send(s.sends, co.Reference); err != nil {
 				s.log.Warn("the journal continues this booking", "reference", co.Reference, "error", err)
 			}

@@ -31,17 +31,17 @@ type engine struct {
 	service  *service
 	db       *sql.DB
 	journal  *hotelstayssql.Journal
-	webhooks *hotelstays.WebhookHandler // nil without a callback URL
+	webhooks *hotelstays.WebhookHandler // nil if there is no callback URL
 	log      *slog.Logger
 
 	// Only the latest searches, offers and checkouts are kept, in memory. A real engine keeps them in a shared cache.
 	searches  *lru.Cache[string, search]
-	offers    *lru.Cache[string, checkout] // offers that a guest saw, because prices must not come from a browser
+	offers    *lru.Cache[string, checkout] // offers that guests have seen; prices come from here, because a browser could change them
 	checkouts *lru.Cache[string, checkout] // by reference
-	changing  sync.Mutex                   // held to change a checkout
+	changing  sync.Mutex                   // locked while a checkout changes
 
-	stop     context.CancelFunc // ends the journal
-	sends    context.Context    // context of this process's Books, which ends later than the journal
+	stop     context.CancelFunc // ends Journal.Run
+	sends    context.Context    // context for the calls of Book, which end later than the journal
 	endSends context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -49,7 +49,7 @@ type engine struct {
 // newEngine returns an engine. It continues the bookings that an earlier engine left open.
 func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error) {
 	e := &engine{service: svc, db: db, log: log}
-	e.searches, _ = lru.New[string, search](1_000) // fails only if the size is below 1
+	e.searches, _ = lru.New[string, search](1_000) // New fails only if the size is below 1
 	e.offers, _ = lru.New[string, checkout](50_000)
 	e.checkouts, _ = lru.New[string, checkout](5_000)
 	e.client, err = hotelstays.New(svc.BaseURL, svc.credential, append([]hotelstays.Option{
@@ -87,7 +87,7 @@ func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error
 // close ends the work. It waits up to ten seconds for the answer to a Book. The next start continues unfinished bookings.
 func (e *engine) close() {
 	e.stop()
-	defer time.AfterFunc(10*time.Second, e.endSends).Stop() // an answer to Book saves ten minutes of polls
+	defer time.AfterFunc(10*time.Second, e.endSends).Stop() // Book gets ten more seconds, because its answer saves ten minutes of polls
 	e.work.Wait()
 	e.client.CloseIdleConnections()
 }

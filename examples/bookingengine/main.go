@@ -51,7 +51,7 @@ func main() {
 
 // run serves until ctx ends, then closes in order: pages, bookings, client, database, sandbox.
 func run(ctx context.Context, port, file string, loseAnswer bool, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)) // anyone who reaches this site can book
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)) // only for this machine, because the site has no login
 	if err != nil {
 		return err
 	}
@@ -92,14 +92,14 @@ func serve(ctx context.Context, listener net.Listener, e *engine) error {
 		Handler:           newSite(ctx, e),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      time.Minute, // streams extend their own deadline
+		WriteTimeout:      time.Minute, // live pages extend this deadline for themselves
 		IdleTimeout:       2 * time.Minute,
 	}
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		ended <- errors.Join(server.Shutdown(grace), server.Close()) // Close ends requests that are still running
+		ended <- errors.Join(server.Shutdown(grace), server.Close()) // after the grace, Close ends the requests that still run
 	})
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -112,9 +112,9 @@ const eventsPath = "/hotel-events"
 
 type service struct {
 	BaseURL string
-	Sandbox *hotelstaystest.Server // nil for a real service
+	Sandbox *hotelstaystest.Server // the sandbox; nil if the service is a real one
 	MayBook bool
-	Cities  []string // suggestions of the search form; a real engine fills its catalogue with WalkDestinations
+	Cities  []string // cities that the search form suggests; a real engine takes them from WalkDestinations
 
 	credential hotelstays.TicketCredential
 	// journalKeys encrypt waiting requests and orders. They stay the same when the process restarts or the credential changes.
@@ -123,8 +123,8 @@ type service struct {
 	// empty without webhooks.
 	callbackURL   string
 	webhookSecret types.Secret
-	pause         time.Duration       // between two searches of the journal for work; 0 is the journal's default
-	options       []hotelstays.Option // without WithServiceFacts the pages show less about an order's status
+	pause         time.Duration       // time between two searches of the journal for work; 0 means the journal's default
+	options       []hotelstays.Option // options of the client; without WithServiceFacts, pages show less about the status of an order
 }
 
 // findService returns the service that the environment variables name. Without these variables it starts a sandbox. If
@@ -186,10 +186,10 @@ func sandboxService(srv *hotelstaystest.Server, site string) *service {
 	svc := &service{
 		BaseURL: srv.URL, Sandbox: srv, MayBook: true,
 		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		journalKeys: []types.Secret{types.NewSecret(string(key))}, // a new key: the sandbox ends with this process, too
+		journalKeys: []types.Secret{types.NewSecret(string(key))}, // a new key is enough, because the sandbox ends with this process
 		callbackURL: site + eventsPath, webhookSecret: types.NewSecret(srv.WebhookSecret),
 		options: []hotelstays.Option{hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
-			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}, // the sandbox's numbers
+			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}, // numbers of the sandbox
 		}})},
 	}
 	for i := range srv.CityCount() {

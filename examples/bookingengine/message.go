@@ -20,7 +20,7 @@ import (
 
 // message describes a problem to a guest. It is also the type of the site's own errors.
 type message struct {
-	Status      int // HTTP status, if the message is a page
+	Status      int // HTTP status of the page, if the message is a page of its own
 	Title, Text string
 }
 
@@ -52,7 +52,7 @@ var (
 
 // messages has a message for a kind of the SDK's errors. All other kinds have the message internal.
 var messages = map[hotelstays.ErrorKind]message{
-	"": {Title: "Your booking did not reach the hotel", // Book was never executed
+	"": {Title: "Your booking did not reach the hotel", // Book was never sent
 		Text: "Please check the offer once more, then book again."},
 	hotelstays.KindReferenceReused: {Title: "We are checking this booking",
 		Text: "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."},
@@ -103,7 +103,7 @@ var templateFuncs = template.FuncMap{
 	"cheapest":  cheapest,
 	"count":     count,
 	"occupancy": occupancy,
-	"segment":   url.PathEscape, // ids may contain any character
+	"segment":   url.PathEscape, // ids may contain any character, such as a slash
 	"nights":    nights,
 }
 
@@ -120,7 +120,7 @@ func selling(rate types.Rate) types.Money {
 func price(m types.Money) string {
 	amount, err := m.Decimal()
 	if err != nil {
-		return "price on request" // an absent price is not zero
+		return "price on request" // a missing price must not appear as zero
 	}
 	digits := amount.StringFixed(max(0, -amount.Exponent()))
 	for i := strings.Index(digits+".", ".") - 3; i > 0 && digits[i-1] != '-'; i -= 3 {

@@ -24,10 +24,10 @@ type orderState string
 const (
 	placing    orderState = "placing"    // the outcome of Book is unknown
 	booked     orderState = "booked"     // an order exists
-	notBooked  orderState = "not-booked" // no order exists
-	cancelling orderState = "cancelling" // nobody knows yet whether the order is cancelled
+	notBooked  orderState = "not-booked" // Book made no order
+	cancelling orderState = "cancelling" // the order may or may not be cancelled
 	cancelled  orderState = "cancelled"
-	unclear    orderState = "unclear" // a person must look; the guest can do nothing
+	unclear    orderState = "unclear" // a person must look at the order; the guest can do nothing
 )
 
 // order is a guest's booking. It is stored before Book is sent.
@@ -35,12 +35,12 @@ type order struct {
 	// Checkout holds the offer that the guest agreed to. Its reference identifies the order.
 	Checkout checkout
 	State    orderState
-	Since    time.Time // start of placing or cancelling
+	Since    time.Time // time at which placing or cancelling began
 	Problem  *message  // why nothing was booked or cancelled, or what is unclear
 	Price    types.Money
-	Booked   *types.Order          // as last read; nil if no order exists, or if it belongs to another booking
+	Booked   *types.Order          // order as it was last read; nil if none exists, or if it belongs to another booking
 	Status   hotelstays.OrderState // status of Booked
-	Changed  bool                  // the order differs from the offer that the guest agreed to
+	Changed  bool                  // whether the order differs from the offer to which the guest agreed
 	Fee      *types.Money          // cancellation fee
 }
 
@@ -51,7 +51,7 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.Sta
 	case durable.EndingFound:
 		o.State, o.Problem, o.Changed = booked, nil, !outcome.Changes.Within(acceptable)
 		o.read(outcome.Order, states)
-	case durable.EndingReused: // the order belongs to another booking: the guest must neither see nor cancel it
+	case durable.EndingReused: // the guest must neither see nor cancel this order, because it belongs to another booking
 		o.State = unclear
 	}
 }
@@ -69,9 +69,9 @@ func (o *order) read(seen *types.Order, states hotelstays.StatusMeanings) {
 func (o *order) cancelled(c *durable.Cancellation) {
 	o.Fee = c.ServiceFee
 	switch {
-	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may cancel before the guest
+	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may have cancelled the order before the guest
 		o.State = cancelled
-	case c.Ending == durable.CancelUnknown: // the journal accepts no second cancellation
+	case c.Ending == durable.CancelUnknown: // no second try, because the journal accepts no second cancellation
 		o.State, o.Problem = unclear, &cancelUnknown
 	case c.Ending == durable.CancelStanding:
 		o.State, o.Problem = booked, &notCancelled
@@ -129,13 +129,13 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err
 		}
 		if err != nil {
 			s.log.WarnContext(r.Context(), "a live page broke off", "reference", o.Checkout.Reference, "error", err)
-			return nil // the browser connects again
+			return nil // the browser connects again by itself
 		}
 		if text := strings.TrimSpace(panel.String()); text != sent {
 			sent = text
 			connection.SetWriteDeadline(time.Now().Add(10 * time.Second))
 			fmt.Fprintf(w, "event: order\ndata: %s\n\n", strings.ReplaceAll(text, "\n", "\ndata: "))
-			connection.Flush() // if the browser is gone, the request ends
+			connection.Flush() // an error does not matter: the request ends when the browser is gone
 		}
 		select {
 		case <-changed:
@@ -187,19 +187,19 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 	err := s.journal.InTx(r.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		err := s.journal.CancelTx(ctx, tx, durable.CancelOrder{
 			CustomerReferenceNo: reference, SessionID: o.Checkout.SessionID, MaxFee: most,
-			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // some orders require a reason
+			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // required for some orders
 		}, hotelstays.WithTraceID(pageIDOf(ctx)))
 		if err != nil {
 			return err
 		}
 		return change(ctx, tx, reference, func(o *order) {
-			if o.State == booked { // unless the hotel has cancelled in the meantime
+			if o.State == booked { // the hotel may have cancelled in the meantime
 				o.State, o.Since, o.Problem = cancelling, time.Now(), nil
 			}
 		})
 	})
 	if errors.Is(err, durable.ErrAlreadyCancelling) || errors.Is(err, durable.ErrAlreadyCancelled) {
-		err = nil // the form was sent twice
+		err = nil // not an error: the form was sent twice
 	}
 	return redirect(w, r, err, "/orders/"+reference)
 }

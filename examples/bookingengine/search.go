@@ -75,7 +75,7 @@ func (f *form) checkCity(field string, cities []string) {
 	near := slices.Clone(cities)
 	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
 	problem := formError{Field: field, Text: fmt.Sprintf("We know no city %q. The nearest names: %s.", name, strings.Join(near[:min(3, len(near))], ", "))}
-	f.Errors = slices.Insert(f.Errors, 0, problem) // the city is the first field
+	f.Errors = slices.Insert(f.Errors, 0, problem) // first in the list, because the city is the first field of the form
 }
 
 // distance returns how many letters must be changed, added or removed to turn one name into another.
@@ -137,7 +137,7 @@ func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 		CheckOut:        types.Date(f.text("check_out")),
 	}
 	in, err := req.CheckIn.Time()
-	f.check(err == nil && in.After(time.Now().AddDate(0, 0, -2)), // in any time zone
+	f.check(err == nil && in.After(time.Now().AddDate(0, 0, -2)), // two days ago, because the guest's time zone is unknown
 		"check_in", "Choose a day of arrival that is not past.")
 	out, err := req.CheckOut.Time()
 	f.check(err == nil && out.After(in) && !out.After(in.AddDate(0, 0, maxStay)),
@@ -153,10 +153,10 @@ func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 // search holds the request of a guest's search, and the hotels that have arrived.
 type search struct {
 	ID      string
-	Request hotelstays.HotelListRequest // with the session of its offers
-	Hotels  []types.Hotel               // hotels that have arrived
+	Request hotelstays.HotelListRequest // request of the search; its SessionID is the session of the offers
+	Hotels  []types.Hotel               // hotels that have arrived so far
 	Basic   types.SearchBasic           // complete when all hotels have arrived
-	Err     error                       // the error, if the list of hotels was interrupted
+	Err     error                       // why the list of hotels was interrupted, or nil
 }
 
 // hotels searches, and shows the hotels while they arrive. Its address contains the whole search,
@@ -168,11 +168,11 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 		return s.render(w, http.StatusUnprocessableEntity, "home", form)
 	}
 	req.MaxRatesPerHotel, req.SortBy = 1, types.SortPriceAsc
-	stream := s.client.HotelListStream(r.Context(), &req) // only the first page; HotelListPages returns all pages
+	stream := s.client.HotelListStream(r.Context(), &req) // only the first page of results; HotelListPages returns all
 	found := &search{ID: uuid.NewString(), Request: req}
 	store := func() {
 		resp, _ := stream.Response()
-		found.Basic, found.Request.SessionID = resp.Basic, resp.Basic.SessionID // a header may name the session before the answer ends
+		found.Basic, found.Request.SessionID = resp.Basic, resp.Basic.SessionID // SessionID may come from a header, before the answer ends
 		s.searches.Add(found.ID, *found)
 	}
 	var page bytes.Buffer
@@ -182,11 +182,11 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 				return
 			}
 			found.Hotels = append(found.Hotels, *hotel)
-			store() // before the browser gets the hotel, so that the guest can choose it
+			store() // stored first, so that the guest can choose a hotel as soon as the browser shows it
 			if !yield(hotel) {
 				return
 			}
-			page.WriteTo(w) // the browser may be gone
+			page.WriteTo(w) // an error does not matter: the browser may have disconnected
 			http.NewResponseController(w).Flush()
 		}
 		store()
@@ -194,7 +194,7 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	err := s.pages.ExecuteTemplate(&page, "hotels.html", map[string]any{"Search": found, "Arriving": arriving})
 	if err = errors.Join(err, found.Err); err != nil && len(found.Hotels) == 0 {
-		return err // nothing is written
+		return err // nothing was sent to the browser, so an error page is still possible
 	}
 	if err != nil || len(found.Hotels) == 0 || len(found.Basic.Notices) > 0 {
 		s.log.WarnContext(r.Context(), "the search is not complete", "hotels", len(found.Hotels), "error", err,
@@ -228,13 +228,13 @@ func (s *site) hotel(w http.ResponseWriter, r *http.Request) error {
 	var rooms []room
 	for _, of := range resp.Rooms {
 		slices.SortStableFunc(of.Rates, func(a, b types.RoomRatePkg) int {
-			order, _ := selling(a.TotalRate).Cmp(selling(b.TotalRate)) // 0 if the prices cannot be compared
+			order, _ := selling(a.TotalRate).Cmp(selling(b.TotalRate)) // if the prices cannot be compared, order is 0
 			return order
 		})
 		shown := room{Name: of.RoomTypeName.In("en")}
 		for _, rate := range of.Rates {
 			if rate.IncludesPackaging {
-				continue // the offer may only be sold with a flight
+				continue // this offer may only be sold together with a flight
 			}
 			co := checkout{Reference: uuid.NewString(), SearchID: found.ID, SessionID: req.SessionID,
 				Hotel: hotel, Room: shown.Name, Occupancies: req.RoomOccupancies, Offer: rate}

@@ -26,7 +26,7 @@ type site struct {
 	*http.ServeMux
 	*engine
 	pages *template.Template
-	open  context.Context // live pages end with it
+	open  context.Context // live pages end when this context ends
 }
 
 // newSite returns a site. Its pages that stay open for live updates end with ctx.
@@ -48,10 +48,11 @@ func newSite(ctx context.Context, e *engine) *site {
 	pages.Handle("GET /orders/{reference}/cancel", s.page(s.ordered(s.cancel)))
 	pages.Handle("POST /orders/{reference}/cancel", s.page(s.ordered(s.cancel)))
 	pages.Handle("GET /static/", http.FileServerFS(files))
-	pages.Handle("/oncall/", http.StripPrefix("/oncall", oncall.Handler(e.journal, &oncall.Options{Logger: e.log}))) // a real engine requires a login
+	// A real engine must require a login for this page.
+	pages.Handle("/oncall/", http.StripPrefix("/oncall", oncall.Handler(e.journal, &oncall.Options{Logger: e.log})))
 	pages.Handle("/", s.refuse(errNoPage))
 
-	// Forms of other sites must not book here. Webhooks carry no origin and pass; they are signed.
+	// Forms of other sites must not book here. Webhooks do not need this check, because they are signed.
 	sameSite := http.NewCrossOriginProtection()
 	sameSite.SetDenyHandler(s.refuse(errForeign))
 	s.Handle("/", s.guarded(sameSite.Handler(pages)))
@@ -71,7 +72,7 @@ func (s *site) guarded(pages http.Handler) http.Handler {
 			"img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store") // pages contain prices and names
+		h.Set("Cache-Control", "no-store") // pages contain prices and names, so browsers must not store them
 		if host := (&url.URL{Host: r.Host}).Hostname(); strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback() {
 			pages.ServeHTTP(w, r)
 		} else {
@@ -136,7 +137,7 @@ func (s *site) render(w http.ResponseWriter, status int, page string, data any) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	body.WriteTo(w) // fails only if the browser has disconnected
+	body.WriteTo(w) // WriteTo fails only if the browser has disconnected
 	return nil
 }
 

@@ -91,7 +91,7 @@ func run(ctx context.Context, file string) error {
 // while atOnce cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
-	top, err := client.Destinations(ctx, everywhere) // the walk reads the last country late, so count the countries now
+	top, err := client.Destinations(ctx, everywhere) // for c.expected, because the walk reaches the last country late
 	if err != nil {
 		return err
 	}
@@ -132,12 +132,12 @@ func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, cit
 // catalogue collects the hotels in the file FILE.part. When FILE.part is complete, finish makes FILE from it.
 type catalogue struct {
 	file, service string
-	lock          *flock.Flock // a lock on the part; the system releases it when the process ends
+	lock          *flock.Flock // lock of the file part; the system releases it when the process ends
 	part          *os.File
-	done          map[string]bool // cities that earlier runs have read
+	done          map[string]bool // cities that an earlier run has read
 
 	mu               sync.Mutex
-	size             int64 // bytes of the complete lines
+	size             int64 // number of bytes in the complete lines of part
 	hotels, expected int
 	shown            time.Time
 }
@@ -209,7 +209,7 @@ func (c *catalogue) entries() iter.Seq2[entry, error] {
 			line, err := lines.ReadBytes('\n')
 			var e entry
 			switch {
-			case errors.Is(err, io.EOF), err == nil && json.Unmarshal(line, &e) != nil: // incomplete or damaged
+			case errors.Is(err, io.EOF), err == nil && json.Unmarshal(line, &e) != nil: // a line that is incomplete or damaged ends the entries
 				return
 			case err == nil && e.Service != c.service:
 				err = fmt.Errorf("the file belongs to another service, %s: remove it, or set another file with -o", e.Service)
@@ -253,7 +253,7 @@ func (c *catalogue) finish() error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(whole.Name()) // has no effect after the rename
+	defer os.Remove(whole.Name()) // after the rename, Remove has no effect
 	out, seen, written := bufio.NewWriter(whole), map[string]bool{}, 0
 	lines := json.NewEncoder(out)
 	for e, err := range c.entries() {
@@ -284,7 +284,7 @@ func (c *catalogue) finish() error {
 // close keeps FILE.part for the next run, unless it is empty.
 func (c *catalogue) close() {
 	if info, err := c.part.Stat(); err == nil && info.Size() == 0 {
-		os.Remove(c.part.Name()) // while this run still holds the lock
+		os.Remove(c.part.Name()) // removed while this run still holds the lock
 	}
 	c.part.Close()
 	c.lock.Close()

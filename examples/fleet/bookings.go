@@ -34,19 +34,19 @@ func (w *worker) book(ctx context.Context) {
 	for ctx.Err() == nil {
 		reference, err := w.begin(ctx)
 		if err == nil {
-			// The trace id names the booking in the service's logs.
+			// The reference as trace id makes the booking easy to find in the service's logs.
 			_, err = w.journal.Send(context.WithoutCancel(ctx), reference, hotelstays.WithTraceID(reference))
 		}
 		var unknown *hotelstays.OutcomeUnknownError
 		switch {
 		case err == nil:
 			continue
-		case errors.Is(err, sql.ErrNoRows): // nothing to do
-		case errors.Is(err, durable.ErrAlreadyBegun), errors.Is(err, durable.ErrAlreadyBooked): // another process was faster
-		case errors.As(err, &unknown): // Journal.Run finds the outcome
+		case errors.Is(err, sql.ErrNoRows): // no booking is left to begin
+		case errors.Is(err, durable.ErrAlreadyBegun), errors.Is(err, durable.ErrAlreadyBooked): // another process has begun the booking first
+		case errors.As(err, &unknown): // Journal.Run finds the outcome later
 		case errors.Is(err, durable.ErrConflictingOutcome):
 			slog.ErrorContext(ctx, "a person must look at a booking", slog.Any("error", err))
-		default: // the database is restarting, or the offer cannot be booked
+		default: // for example: the database is restarting, or the offer cannot be booked
 			slog.WarnContext(ctx, "a booking is tried again", slog.Any("error", err))
 		}
 		pause(ctx)
@@ -75,7 +75,7 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 		return "", err
 	}
 	return reference, w.journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := w.journal.BeginTx(ctx, tx, req); err != nil { // before the booking's row, in the same order as in OnOutcome
+		if err := w.journal.BeginTx(ctx, tx, req); err != nil { // the journal's row before the booking's row, as in OnOutcome
 			return err
 		}
 		return tx.QueryRowContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds < $2

@@ -63,8 +63,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			var events int
 			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(DISTINCT id) FROM events) FROM bookings
 				WHERE state = 'found' OR state = 'absent' AND rounds >= $1`, maxRounds).Scan(&ended, &events)
-			if events < 3*len(srv.Ledger().Orders()) { // each order has three events: created, paid, modified
-				ended-- // the last booking counts as ended only after its webhooks have come
+			if events < 3*len(srv.Ledger().Orders()) { // three events for each order: created, paid and modified
+				ended-- // Ended reports one booking less until all webhooks have come
 			}
 			if err == nil && time.Since(said) >= 5*time.Second {
 				said = time.Now()
@@ -72,7 +72,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			}
 			return ended, err
 		},
-		Hurry: func(ctx context.Context, d time.Duration) { // errors do not matter: the database may be restarting
+		Hurry: func(ctx context.Context, d time.Duration) { // errors do not matter, because the database may be restarting
 			_ = journaltest.PassTime(ctx, db, cfg.Dialect, d, journaltest.PollsOnly)
 		},
 		Logf: func(format string, args ...any) {
@@ -99,7 +99,7 @@ func (b balancer) handler() http.Handler {
 			r.SetURL(cmp.Or(b[mathrand.IntN(len(b))].Load(), b[0].Load()))
 		},
 		Transport: &http.Transport{DisableKeepAlives: true},
-		ErrorLog:  log.New(io.Discard, "", 0), // errors are expected, because workers are killed; the sandbox delivers again
+		ErrorLog:  log.New(io.Discard, "", 0), // no log: errors are expected when workers are killed, and the sandbox delivers again
 	}
 }
 
@@ -154,13 +154,13 @@ func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, dr
 func createSchema(ctx context.Context, address string, cfg *config) (remove func(), err error) {
 	server, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("-postgres is not a URL") // err contains the password
+		return nil, errors.New("-postgres is not a URL") // the text of err would contain the password
 	}
 	db, err := sql.Open(drivers[hotelstayssql.PostgreSQL], address)
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxIdleConns(0) // idle connections would not survive a crash of the server
+	db.SetMaxIdleConns(0) // no idle connections, because they would not survive a crash of the server
 	schema, query := "fleet_"+strings.ToLower(rand.Text()), server.Query()
 	query.Set("search_path", schema)
 	server.RawQuery = query.Encode()

@@ -25,7 +25,7 @@ type options struct {
 }
 
 func main() {
-	chaostest.Main(workUntilClosed) // does not return in a worker
+	chaostest.Main(workUntilClosed) // in a worker process, Main does not return
 	var o options
 	flag.IntVar(&o.bookings, "bookings", 150, "number of `bookings`")
 	flag.IntVar(&o.workers, "workers", 4, "number of `processes`")

@@ -28,8 +28,8 @@ type config struct {
 	URL, City, AppKey, AppSecret, WebhookSecret string
 	Dialect                                     hotelstayssql.Dialect
 	DSN                                         string
-	Key                                         []byte // encrypts the token and the requests in the database
-	Redis                                       string // host:port; if empty, the processes do not share the rate limits
+	Key                                         []byte // key that encrypts the token and the requests in the database
+	Redis                                       string // host:port of Redis; if it is empty, the processes do not share the rate limits
 }
 
 const (
@@ -47,7 +47,7 @@ type worker struct {
 	db      *sql.DB
 	client  *hotelstays.Client
 	journal *hotelstayssql.Journal
-	offer   hotelstays.BookRequest // without reference and guests
+	offer   hotelstays.BookRequest // template of a request, without the reference and the guests
 }
 
 // work runs a worker until ctx ends. It prints its address when it is ready for webhooks.
@@ -95,7 +95,7 @@ func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	}
 	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, hotelstayssql.JournalOptions{
 		Client: w.client, OnOutcome: storeOutcome, Keys: keys, BookTimeout: bookTimeout,
-		PollInterval: 100 * time.Millisecond, // short, because a minute takes a second here
+		PollInterval: 100 * time.Millisecond, // short, because time runs faster here: a minute takes a second
 	})
 	return w, err
 }
@@ -107,7 +107,7 @@ var drivers = map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: "pgx", 
 func openDatabase(ctx context.Context, cfg config, opts *hotelstayssql.OpenOptions) (*sql.DB, error) {
 	db, err := hotelstayssql.Open(ctx, drivers[cfg.Dialect], cfg.DSN, cfg.Dialect, opts)
 	if err == nil && cfg.Dialect == hotelstayssql.PostgreSQL {
-		db.SetMaxOpenConns(10) // all processes share the server's limit of connections
+		db.SetMaxOpenConns(10) // limited, because all processes together must stay below the server's limit of connections
 	}
 	return db, err
 }
@@ -124,7 +124,7 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	go func() { stop(server.Serve(listener)) }()
 	polling, endPolls := context.WithCancel(context.WithoutCancel(ctx))
 	var polls, callers sync.WaitGroup
-	polls.Go(func() { stop(w.journal.Run(polling)) }) // Run returns immediately if the tables have another version
+	polls.Go(func() { stop(w.journal.Run(polling)) }) // Run fails at once if the tables have another version; stop then ends the worker
 	for range bookers {
 		callers.Go(func() { w.book(ctx) })
 	}

@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	chaostest.Main(origin.Serve) // does not return in the server's process
+	chaostest.Main(origin.Serve) // in the process of the server, Main does not return
 	quick := flag.Bool("quick", false, "measure less, in about five minutes")
 	rounds := flag.Int("rounds", 7, "number of rounds of each cell; fewer rounds take less time, but the results vary more")
 	charts := flag.String("charts", "", "folder for three charts of the results")
@@ -87,7 +87,7 @@ func printMachine() {
 	for _, command := range []string{"uname -sr", "grep -m1 model.name /proc/cpuinfo", "go list -m github.com/goccy/go-json " +
 		"github.com/go-resty/resty/v2 github.com/ogen-go/ogen github.com/oapi-codegen/runtime"} {
 		words := strings.Fields(command)
-		said, _ := exec.Command(words[0], words[1:]...).Output() // a command that is missing prints nothing
+		said, _ := exec.Command(words[0], words[1:]...).Output() // if the command is not installed, its output is empty
 		fmt.Print("- ", strings.ReplaceAll(strings.TrimSpace(string(said)), "\n", "\n- "), "\n")
 	}
 	if len(peers.All()) < 6 {

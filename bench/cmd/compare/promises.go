@@ -46,7 +46,7 @@ func promises(r results) []promise {
 			return r.mean(bytes, peers.Ours) / r.mean(bytes, peers.Goccy)
 		}),
 	}
-	for i, kind := range peers.All()[len(peers.HandWritten())+1:] { // without resty, which uses encoding/json
+	for i, kind := range peers.All()[len(peers.HandWritten())+1:] { // the generated clients; resty is left out, because it uses encoding/json
 		all = append(all, atLeast([]float64{1.25, 2}[i], "a page of 200 hotels: "+kind.Name+"'s time", r.pages, theirs(wall, kind.Name)))
 	}
 	onMiddle := streams(fmt.Sprintf("%s, %s", warm, middle))

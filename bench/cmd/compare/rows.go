@@ -19,8 +19,8 @@ import (
 type cell struct {
 	name      string
 	op        hotelstays.Operation
-	transport string // a key of origin.Addresses.BaseURLs
-	prefix    string // prefix of the paths, which requests a smaller page or compression
+	transport string // one of the keys of origin.Addresses.BaseURLs
+	prefix    string // first part of the URL path; it requests a smaller page or compression
 	load      measure.Load
 	before    connection
 }
@@ -30,7 +30,7 @@ type connection string
 
 const (
 	warm connection = "warm"
-	idle connection = "after a pause" // a pause of 600 ms, after which TCP starts slowly again
+	idle connection = "after a pause" // a connection on which 600 ms passed without data, so that TCP begins slowly again
 	cold connection = "cold"          // a new connection
 )
 
@@ -161,7 +161,7 @@ func progress(what ...string) {
 
 // measureAll measures every row of the tables. In each round, a client is called for at least the time slice.
 func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, slice time.Duration) (r results, err error) {
-	few := min(rounds, 3) // because a round of 64 callers takes ten seconds
+	few := min(rounds, 3) // fewer rounds, because one round with 64 callers takes ten seconds
 	for _, part := range []struct {
 		into   *[]row
 		kinds  []peers.Kind

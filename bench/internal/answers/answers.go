@@ -98,7 +98,7 @@ func CheckAvail() []byte {
 func envelope(data object) []byte {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(object{"code": 0, "msg": "success", "data": data}); err != nil {
-		panic(err) // cannot happen: all values can be encoded
+		panic(err)
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
@@ -209,7 +209,7 @@ func (g generator) logo(i int) string {
 
 func (g generator) cents() int64        { return 4_000 + g.Int64N(90_000) }
 func (g generator) chance(pct int) bool { return g.IntN(100) < pct }
-func (g generator) around(n int) int    { return n - 2 + g.IntN(5) } // n on average
+func (g generator) around(n int) int    { return n - 2 + g.IntN(5) } // returns n on average
 
 func (g generator) token(n int) string {
 	return g.draw(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")

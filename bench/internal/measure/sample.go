@@ -14,15 +14,15 @@ import (
 
 // Sample is the cost of one call, unless noted otherwise.
 type Sample struct {
-	CPU    float64 // seconds, user and system, with the garbage collector
-	Wall   float64 // seconds that the caller waits
+	CPU    float64 // seconds of CPU time, in user and system mode, including the garbage collector
+	Wall   float64 // seconds that a caller waits
 	Batch  float64 // seconds until every caller has its answer: the time of the load, divided by the calls of one caller
-	Byte   float64 // seconds until the first byte of the answer; see Arrival
-	First  float64 // seconds until the first hotel; see Arrival
+	Byte   float64 // seconds until the first byte of the answer, as in Arrival
+	First  float64 // seconds until the first hotel, as in Arrival
 	Allocs float64
 	Bytes  float64 // allocated
-	Peak   float64 // maximum heap, of all callers together
-	Calls  int     // of all callers together
+	Peak   float64 // maximum size of the heap, in bytes, while all callers run together
+	Calls  int     // number of calls of all callers together
 }
 
 // Arrival is the result of a call that yields hotels while it reads: the time until the first byte of the answer,
@@ -129,7 +129,7 @@ func read() counters {
 	runtime.ReadMemStats(&m)
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		panic(err) // can fail only for a wrong argument
+		panic(err) // Getrusage fails only for a wrong argument
 	}
 	return counters{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.Mallocs, m.TotalAlloc}
 }

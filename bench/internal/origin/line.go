@@ -28,18 +28,18 @@ func (l Line) String() string {
 }
 
 const (
-	segment       = 8 << 10       // how many bytes are sent together
-	initialWindow = 10 * 1460     // bytes, of a new connection
-	largestWindow = 32 << 20      // bytes, the limit of the receiver
-	idleTimeout   = 200e6         // after one round trip and this time without data, a connection starts slowly again
-	shortQueue    = 2 * 1_000_000 // a sender waits if the line is busy for longer than this
+	segment       = 8 << 10       // number of bytes that are sent as one piece
+	initialWindow = 10 * 1460     // TCP window of a new connection, in bytes
+	largestWindow = 32 << 20      // maximum TCP window, in bytes: the limit of the receiver
+	idleTimeout   = 200e6         // nanoseconds; after one round trip and this time without data, the TCP window is initialWindow again
+	shortQueue    = 2 * 1_000_000 // nanoseconds; a sender waits if the line is busy for longer
 )
 
 // shared is a Line in use, with the state that its connections share.
 type shared struct {
 	Line
 	mu   sync.Mutex
-	free time.Time // when the line has sent everything
+	free time.Time // time at which the line has sent all bytes that wait
 }
 
 // through starts a proxy to the server at target that simulates the line. It returns the address of the proxy. Like
@@ -69,7 +69,7 @@ func (l *shared) connect(client net.Conn, target string) {
 		return
 	}
 	defer server.Close()
-	time.Sleep(l.RoundTrip) // the handshake of TCP
+	time.Sleep(l.RoundTrip) // simulates the TCP handshake
 	go func() {
 		requests := later(server, func(int) {})
 		defer close(requests)
@@ -137,7 +137,7 @@ func later(to net.Conn, arrived func(n int)) chan<- packet {
 		defer to.Close()
 		for p := range packets {
 			time.Sleep(time.Until(p.at))
-			_, _ = to.Write(p.bytes) // if the other end is closed, the next read ends the connection
+			_, _ = to.Write(p.bytes) // if the connection is closed, the next read fails and ends it
 			arrived(len(p.bytes))
 		}
 	}()

@@ -62,13 +62,13 @@ func (a ready) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-RateLimit-Limit", "100")
 	h.Set("X-RateLimit-Remaining", "99")
 	h.Set("X-RateLimit-Reset", "1")
-	_, _ = w.Write(a.body) // the client may be gone
+	_, _ = w.Write(a.body) // Write fails only if the client has disconnected
 }
 
 func compress(body []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write(body)
-	_ = w.Close() // a Buffer never fails
+	_ = w.Close() // a write to a bytes.Buffer never fails
 	return b.Bytes()
 }

@@ -24,8 +24,8 @@ const (
 
 // Addresses has the base URLs of the servers, and their TLS certificate.
 type Addresses struct {
-	BaseURLs    map[string]string // the keys are the transports, and the results of Over
-	Certificate []byte            // of both TLS servers, in PEM
+	BaseURLs    map[string]string // the key is a transport, or a result of Over
+	Certificate []byte            // certificate of the two TLS servers, in PEM
 }
 
 // Listen starts a server for each of the three transports, and a proxy to the TLS servers for each line. The returned
@@ -34,7 +34,7 @@ func Listen(h http.Handler) (Addresses, func()) {
 	servers := map[string]*httptest.Server{HTTP1: httptest.NewServer(h)}
 	for name, protocol := range map[string]string{TLSHTTP1: "http/1.1", TLSHTTP2: "h2"} {
 		s := httptest.NewUnstartedServer(h)
-		s.TLS = &tls.Config{NextProtos: []string{protocol, "http/1.1"}} // a client without HTTP/2 gets HTTP/1.1
+		s.TLS = &tls.Config{NextProtos: []string{protocol, "http/1.1"}} // for clients without HTTP/2
 		s.EnableHTTP2 = name == TLSHTTP2
 		s.StartTLS()
 		servers[name] = s

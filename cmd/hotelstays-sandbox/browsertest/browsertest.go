@@ -47,7 +47,7 @@ var Screens = []Screen{
 // Tab is a browser's tab.
 type Tab struct {
 	Ctx     context.Context
-	Explain func() string // if set, the failure of a wait includes the result of Explain
+	Explain func() string // if it is set, its result is part of the message when a wait fails
 	t       *testing.T
 }
 
@@ -94,7 +94,7 @@ func start(t *testing.T) context.Context {
 	if path == "" {
 		t.Fatal("no browser found: apt-get install chromium-headless-shell, or name one in CHROME")
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], // switch off the browser's own traffic to other machines
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], // these options stop the browser's own requests to other machines
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
@@ -136,7 +136,7 @@ func Eval[T any](p *Tab, script string) T {
 func (p *Tab) Text(selector string) string {
 	text, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)))
 	if err != nil {
-		return "" // the browser is replacing the page
+		return "" // the browser is replacing the page, so its text cannot be read
 	}
 	return strings.TrimSpace(text)
 }
@@ -214,7 +214,7 @@ func (p *Tab) Fill(selector, value string) {
 // Check runs the checks of checks.js, which every page must pass.
 func (p *Tab) Check(page string) {
 	p.t.Helper()
-	p.Do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // wait for the styles
+	p.Do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // the checks need the styles of the page
 	assert.Empty(p.t, Eval[[]string](p, checks), page)
 }
 

@@ -54,7 +54,7 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 // table names a database table, and its column for the state of a row.
 type table struct {
 	name, column string
-	moves        func(state []byte) bool // whether PassTime moves the times of a row
+	moves        func(state []byte) bool // whether PassTime moves the times of a row with this state
 }
 
 // times matches the JSON fields of a state that PassTime moves back. Workers compare the times in these fields with the

@@ -16,8 +16,8 @@ import (
 
 const (
 	maxBookings   = 20
-	maxSteps      = 40 // shown steps of a booking
-	maxReferences = 3  // a request with more references belongs to no booking
+	maxSteps      = 40 // maximum number of steps that the page shows for a booking
+	maxReferences = 3  // a request with more references belongs to no single booking, and is left out
 )
 
 // booking is the template data for the requests, orders and webhooks of one customerReferenceNo.
@@ -26,9 +26,9 @@ type booking struct {
 	Reference string
 	Order     *order
 	Steps     []step
-	Earlier   int // number of earlier steps that are hidden
+	Earlier   int // number of the oldest steps, which the page hides
 	Webhooks  []webhook
-	Failing   int // number of undelivered webhooks
+	Failing   int // number of webhooks that were not delivered
 	Open      bool
 
 	requests []*hotelstaystest.Request
@@ -79,7 +79,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 		}
 		return b
 	}
-	customer := map[string]string{} // platformReferenceNo to customerReferenceNo
+	customer := map[string]string{} // platformReferenceNo -> customerReferenceNo
 	for _, o := range srv.Ledger().Orders() {
 		customer[o.PlatformReferenceNo] = o.CustomerReferenceNo
 		b := at(o.CustomerReferenceNo, o.CreatedAt)
@@ -103,7 +103,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 	}
 	slices.SortStableFunc(all, func(a, b *booking) int { return b.first.Compare(a.first) })
 	for i, b := range all {
-		b.ID = len(all) - i // the id stays the same when newer bookings begin
+		b.ID = len(all) - i // counted from the oldest booking, so that a new booking does not change the other ids
 	}
 	matching := slices.DeleteFunc(slices.Clone(all), func(b *booking) bool { return !f.passes(b) })
 	shown, page = pageOf(matching, f.Bookings, maxBookings)
@@ -126,7 +126,7 @@ func (b *booking) addSteps(numbers hotelstaystest.OrderStatusNumbers, hooks []ho
 	}
 	b.addRequests()
 	for _, o := range b.orders {
-		for _, change := range o.History[min(1, len(o.History)):] { // the step of Book already shows the first change
+		for _, change := range o.History[min(1, len(o.History)):] { // the first change is left out, because the step of Book shows it
 			b.Steps = append(b.Steps, step{At: change.At, Class: "mark", Title: "The order", Text: "is " + numbers.Name(change.Status) + "."})
 		}
 	}
@@ -153,7 +153,7 @@ func (b *booking) settled() bool {
 }
 
 func (b *booking) addRequests() {
-	tries := map[string]int{} // number of attempts by operation and trace id
+	tries := map[string]int{} // operation and trace id -> number of attempts
 	booked := false
 	for _, r := range b.requests {
 		s := step{At: r.Arrived, Title: string(r.Operation), Fault: r.Fault}
@@ -168,7 +168,7 @@ func (b *booking) addRequests() {
 		}
 		s.Text = b.did(r, booked)
 		if s.Class == "good" || r.Cut || r.Done.IsZero() {
-			s.Note = "" // Text already contains it
+			s.Note = "" // Text already says what happened
 		}
 		if s.Text == foundNothing {
 			s.Class = ""

@@ -16,10 +16,10 @@ const noOrder = "no order"
 
 // filter holds the search conditions and page numbers from the URL query of the page.
 type filter struct {
-	Reference          string // part of a reference or of an order's number
-	State              string // state of the order, or noOrder
-	Operation          string // requests with another operation are hidden
-	Bookings, Requests int    // the numbers of the pages
+	Reference          string // text that a reference or the number of an order must contain
+	State              string // required state of the order, or noOrder
+	Operation          string // required operation of a request
+	Bookings, Requests int    // page numbers of the two lists, of bookings and of requests
 }
 
 func newFilter(query url.Values) filter {

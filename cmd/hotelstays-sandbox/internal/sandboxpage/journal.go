@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-const maxJournal = 50 // requests on one page
+const maxJournal = 50 // maximum number of requests on one page
 
 // entry is the template data for one request in the journal.
 type entry struct {
@@ -118,7 +118,7 @@ func curl(base string, r *hotelstaystest.Request) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		switch name {
 		case "Accept-Encoding", "Connection", "Content-Length", "Cookie", "User-Agent":
-		case "Authorization": // the journal does not keep the token
+		case "Authorization": // a variable stands for the token, because the journal does not keep it
 			words = append(words, `-H "Authorization: Bearer $TOKEN"`)
 		default:
 			words = append(words, "-H "+quoted(name+": "+strings.Join(r.Header[name], ", ")))

@@ -53,7 +53,7 @@ func Handler(srv *hotelstaystest.Server) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = body.WriteTo(w) // fails only if the browser has disconnected
+		_, _ = body.WriteTo(w) // WriteTo fails only if the browser has disconnected
 	})
 	return guarded(mux)
 }

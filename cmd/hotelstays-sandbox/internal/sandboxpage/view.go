@@ -14,9 +14,9 @@ import (
 )
 
 type view struct {
-	LastSeq      int64 // the last entry of the ledger that the page shows
+	LastSeq      int64 // sequence number of the last entry of the ledger that the page shows
 	Now          time.Time
-	Ahead        string // how far the clock is ahead of real time, or ""
+	Ahead        string // how far the sandbox's clock is ahead of real time; empty if it is not ahead
 	Filter       filter
 	States       []string
 	Bookings     []*booking
@@ -24,7 +24,7 @@ type view struct {
 	Operations   []hotelstaystest.Operation
 	FaultKinds   []hotelstaystest.FaultKind
 	Faults       []string
-	Requests     int // number of requests since the start
+	Requests     int // number of requests since the sandbox started
 	Journal      []entry
 	JournalPages pages
 }
