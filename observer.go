@@ -38,7 +38,7 @@ func (o Observer) helper() observerFuncs { return observerFuncs{o.HelperStart, o
 // CallStart describes a call that begins.
 type CallStart struct {
 	Operation Operation
-	BaseURL   string // of the client, without a slash at its end
+	BaseURL   string // the base URL of the client, without a slash at its end
 }
 
 // CallInfo describes a call that ended. It holds no secret. But the text of an error may contain your reference, and text
@@ -65,8 +65,8 @@ type CallInfo struct {
 	HTTPStatus int
 	// Bytes is the size of the final answer's body after decompression.
 	Bytes     int
-	RequestID string // as in ResponseMeta; empty if there was no attempt
-	TraceID   string // as in ResponseMeta
+	RequestID string // see ResponseMeta; empty if there was no attempt
+	TraceID   string // see ResponseMeta
 	Err       error  // the error that the call returns
 }
 
@@ -75,18 +75,18 @@ type AttemptInfo struct {
 	Start time.Time
 	// Duration ends when the answer was read and decoded, or the attempt failed.
 	Duration   time.Duration
-	HTTPStatus int  // 0 without an answer
-	Sent       bool // the request may have reached the service
+	HTTPStatus int  // 0 if no answer came
+	Sent       bool // whether the request may have reached the service
 	RequestID  string
-	Err        error // the reason if there is no answer; nil for an answer of any status
+	Err        error // why no answer came; nil after an answer of any status
 }
 
 // observation records one call or helper for its observers. Without observers it is nil.
 type observation struct {
 	observers []observerFuncs
-	ctxs      []context.Context // the ctx that each observer's start returned
+	ctxs      []context.Context // for each observer, the ctx that its start function returned
 	start     time.Time
-	answered  time.Time // zero without an answer
+	answered  time.Time // zero if no answer came
 	attempts  transport.Timeline
 	info      CallInfo
 }
@@ -157,7 +157,7 @@ func (o *observation) end(err error) {
 	}
 	for i, observer := range o.observers {
 		if observer.end != nil {
-			defer observer.end(o.ctxs[i], o.info) // deferred: the other observers are called even if one panics
+			defer observer.end(o.ctxs[i], o.info) // deferred, so that a panic of one observer does not keep the others from their calls
 		}
 	}
 }

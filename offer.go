@@ -20,7 +20,7 @@ type OfferChange struct {
 	Seen  string           `json:"seen"`
 	Now   string           `json:"now"`
 
-	seen, now []sum       // the amounts of the part, for Within; empty if a net total is missing
+	seen, now []sum       // the amounts that Within compares; empty if a net total is missing
 	seenNet   types.Money // the net total that the traveller saw
 }
 
@@ -195,7 +195,7 @@ func (s sum) String() string { return strings.TrimSpace(s.label + " " + s.amount
 func (s sum) equal(other sum) bool { return s.label == other.label && s.amount.Equal(other.amount) }
 
 func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
-	noPrice := field == types.OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // a missing price is always a change
+	noPrice := field == types.OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // a missing net total always counts as a change
 	if slices.EqualFunc(seen, now, sum.equal) && !noPrice {
 		return
 	}

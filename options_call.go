@@ -57,11 +57,11 @@ func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 type optionRow struct {
 	name  string
 	scope optionScope
-	given uint64 // the bit of the option in settings.given
+	given uint64 // the bit of this option in settings.given
 	// inherit copies the client's value to a call that has no value. It is nil if only calls have the option.
 	inherit func(call, client *settings)
-	header  string                  // in net/http's canonical form; empty if the option sets no header
-	value   func(*settings) *string // of the header
+	header  string                  // the name of the header in the canonical form of net/http; empty if the option sets no header
+	value   func(*settings) *string // returns a pointer to the value of the header
 }
 
 // headerRows are the optionRows that set a header.
@@ -73,8 +73,8 @@ type (
 	sharedRow struct{ *optionRow }
 	textRow   struct {
 		sharedRow
-		fits func(string) bool // reports whether the value is valid; nil: every value is
-		form string            // describes a valid value, for errors
+		fits func(string) bool // reports whether a value is valid; nil accepts every value
+		form string            // describes a valid value, for error texts
 	}
 )
 
@@ -146,7 +146,7 @@ var (
 
 // optionScope says on which methods an option has an effect.
 type optionScope struct {
-	methods string // the methods in words, for errors
+	methods string // the methods in words, for error texts
 	// has reports whether a method takes the option. row is the operation whose options the method takes, such as Book
 	// for ValidateBook, or nil.
 	has func(method Operation, row *operation) bool
@@ -194,10 +194,10 @@ func onlyMethods(methods ...Operation) optionScope {
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
 	CallOptions
-	hasPriority bool   // Priority was set; needed because PriorityDefault is the zero value
-	test        string // the header value of TestFlags
-	given       uint64 // a bit for each option
-	faults             // of the options
+	hasPriority bool   // whether Priority was set: PriorityDefault is the zero value, so Priority does not show this
+	test        string // the value of the header Test, made from TestFlags
+	given       uint64 // has a bit for each option that was set
+	faults             // the problems of the options
 }
 
 // eachOption calls apply for each option that is not nil.

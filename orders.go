@@ -21,7 +21,7 @@ import (
 // QueryOrdersRequest selects orders; all fields are optional. How the results are sorted, and whether they come in pages, is
 // undocumented.
 type QueryOrdersRequest struct {
-	CustomerReferenceNos []string             `json:"customerReferenceNos,omitempty"` // the references of your BookRequests
+	CustomerReferenceNos []string             `json:"customerReferenceNos,omitempty"` // the references that your BookRequests had
 	SupplierReferenceNos []string             `json:"supplierReferenceNos,omitempty"`
 	CheckInTimeWindow    *types.TimeWindow    `json:"checkInTimeWindow,omitempty"`
 	CheckOutTimeWindow   *types.TimeWindow    `json:"checkOutTimeWindow,omitempty"`
@@ -98,7 +98,7 @@ func isNothing(value json.RawMessage) bool {
 // signOfMore describes a sign that an answer without orders may be incomplete, or returns "".
 func (x *exchange) signOfMore() string {
 	switch {
-	case x.Answer.Status != http.StatusOK: // such as 206 Partial Content
+	case x.Answer.Status != http.StatusOK: // for example 206 Partial Content
 		return fmt.Sprintf("HTTP %d", x.Answer.Status)
 	case len(x.Answer.Body) > maxNoOrders:
 		return fmt.Sprintf("an answer of %d bytes", len(x.Answer.Body))
@@ -106,7 +106,7 @@ func (x *exchange) signOfMore() string {
 	return signOfMore(x.Answer.Body, "data", "page")
 }
 
-const maxNoOrders = 64 << 10 // bytes; a credible answer without orders is not larger
+const maxNoOrders = 64 << 10 // in bytes: a larger answer is not credible as an answer without orders
 
 // namesOfMore are the names by which APIs announce more pages, in lower case without separators.
 var (
@@ -229,7 +229,7 @@ func (e *OrderNotFoundError) LogValue() slog.Value { return logValue(e) }
 // and a later one. The client does not choose.
 type AmbiguousReferenceError struct {
 	CustomerReferenceNo string
-	Orders              []types.Order // all orders under the reference
+	Orders              []types.Order // all orders that have the reference
 }
 
 // Error names the reference and each order's PlatformReferenceNo.

@@ -16,14 +16,14 @@ type CancelRequest struct {
 	// SessionID is required. Which session is undocumented: use the session of the booking.
 	SessionID           string `json:"sessionId,omitempty"`
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
-	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; from the order
+	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; the order has it
 	// Reason is required for some orders: without it the error is ErrCancelRefused.
 	Reason string `json:"reason,omitempty"`
 }
 
 func (r *CancelRequest) parts() parts {
 	body := *r
-	body.SessionID = "" // it is sent as a header
+	body.SessionID = "" // SessionID is sent as a header
 	return parts{body: &body, session: r.SessionID, reference: r.CustomerReferenceNo}
 }
 
@@ -38,7 +38,7 @@ func (r *CancelRequest) validate(v *validation) {
 // CancelResponse is the result of a cancellation.
 type CancelResponse struct {
 	ServiceFee *types.Money       `json:"serviceFee"` // the supplier's fee, which is not refunded
-	Status     *types.OrderStatus `json:"status"`     // the new status, or nil if the service sent no number
+	Status     *types.OrderStatus `json:"status"`     // the new status of the order, or nil if the service sent no number
 	Meta       ResponseMeta       `json:"-"`
 }
 
@@ -123,7 +123,7 @@ func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set sett
 	default:
 		return outcome, err
 	}
-	joined := *unknown // a copy, because an observer has the original
+	joined := *unknown // a copy, because an observer holds the original error
 	joined.Err = &bothErrors{unknown.Err, errors.New(found)}
 	return outcome, &joined
 }

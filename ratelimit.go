@@ -55,9 +55,9 @@ type RateLimitRequest struct {
 type Priority int
 
 const (
-	PriorityBackground  Priority = -1 // nobody waits, as in a catalogue sync
+	PriorityBackground  Priority = -1 // nobody waits for the answer, as in a catalogue sync
 	PriorityDefault     Priority = 0  // most calls
-	PriorityInteractive Priority = 1  // a person waits
+	PriorityInteractive Priority = 1  // a person waits for the answer
 )
 
 // String returns a word: interactive, default or background.
@@ -73,9 +73,9 @@ func (p Priority) String() string {
 
 // RateLimit holds the values of the X-RateLimit headers of an answer.
 type RateLimit struct {
-	Limit     int           // requests per second
-	Remaining int           // left in the current window
-	Reset     time.Duration // until the window rolls over
+	Limit     int           // the allowed requests per second
+	Remaining int           // requests left in the current window
+	Reset     time.Duration // time until the next window begins
 }
 
 // Permit is a granted slot. Its methods must not block, and are not called concurrently.
@@ -147,7 +147,7 @@ func (l *processLimiter) window(key RateLimitKey, pause bool) *ratelimit.Window 
 		seconds := (l.processes + limit - 1) / limit
 		w = ratelimit.NewWindow(max(1, limit/l.processes), time.Duration(seconds)*time.Second, l.margin)
 	case pause:
-		w = ratelimit.NewWindow(1<<20, time.Second, 0) // more than a process sends
+		w = ratelimit.NewWindow(1<<20, time.Second, 0) // more than a process ever sends, so that only Pause has an effect
 	default:
 		return nil
 	}
@@ -197,7 +197,7 @@ func rateLimit(h http.Header) *RateLimit {
 
 func figure(h http.Header, name string) (int, bool) {
 	value := h.Get(name)
-	if value == "" { // ParseUint would allocate an error
+	if value == "" { // without a header, ParseUint would allocate an error
 		return 0, false
 	}
 	n, err := strconv.ParseUint(value, 10, 31)

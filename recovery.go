@@ -52,10 +52,10 @@ type BookingOutcome struct {
 // dies, another process finds the booking with it.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
 	if req == nil {
-		req = &BookRequest{} // RecoverBooking refuses a recovery without a reference
+		req = &BookRequest{} // the empty request has no reference, so RecoverBooking refuses the recovery
 	}
 	if c == nil {
-		c = &Client{} // RecoverBooking refuses a recovery without a fingerprint
+		c = &Client{} // the empty client has no fingerprint, so RecoverBooking refuses the recovery
 	}
 	set := collect(OpBook, operations[OpBook], opts)
 	set.inherit(&c.defaults)
@@ -110,7 +110,7 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	case outcome.State == BookingFound:
 	case outcome.Err == nil:
 		outcome.Err = unknown
-	case run.refused: // the refusal explains why no order is found
+	case run.refused: // the refusal explains why the polls find no order
 		outcome.Err = &bothErrors{refusal, outcome.Err}
 	}
 	if still, ok := err.(*OutcomeUnknownError); ok {
@@ -129,7 +129,7 @@ func (r *BookingRecovery) doubt(err error) (unknown *OutcomeUnknownError, refusa
 	if !ok || !answer.undocumentedRefusal() {
 		return unknown, nil
 	}
-	marked, plain := *answer, *answer // copies, because an observer has the original
+	marked, plain := *answer, *answer // copies, because an observer holds the original error
 	marked.unknown, plain.unknown = true, false
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, RequestID: answer.RequestID,
 		TraceID: answer.TraceID, Err: &marked}, &plain
@@ -172,7 +172,7 @@ type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
 	set      settings
-	refused  bool // Book was refused with an undocumented code: one poll without an order confirms the refusal
+	refused  bool // Book was refused with an undocumented code; one poll that finds no order confirms the refusal
 }
 
 func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingRecovery, opts []CallOption) (*recoveryRun, error) {
@@ -207,7 +207,7 @@ func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 		if err == nil && outcome.State == BookingOpen {
 			ended := waitUntil(ctx, r.NextPoll, run.set.Wakeup)
 			if ended == nil {
-				if time.Now().Before(r.NextPoll) { // woken before NextPoll
+				if time.Now().Before(r.NextPoll) { // a wake-up came before NextPoll, so the poll is due now
 					r.NextPoll = time.Now().UTC().Round(0)
 				}
 				continue
@@ -261,7 +261,7 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed",
 			append(logAttrs(err), slog.String(transport.LogReference, r.CustomerReferenceNo))...)
 		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrAmbiguousReference) {
-			outcome.State = BookingUnverified // because the next poll would fail, too
+			outcome.State = BookingUnverified // the next poll would fail, too
 		}
 		return outcome, nil, nil
 	case order == nil:
@@ -314,7 +314,7 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 	switch outcome.State {
 	case BookingUnverified:
 		level = slog.LevelWarn
-	case BookingOpen: // the caller's ctx has ended
+	case BookingOpen: // the recovery stopped early, for example because ctx ended
 		level, what = slog.LevelWarn, "recovery interrupted"
 	}
 	run.client.log.LogAttrs(ctx, level, what, slog.String("state", string(outcome.State)),

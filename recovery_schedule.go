@@ -15,7 +15,7 @@ type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// Fingerprint is the Client.Account that sent Book. Polls with another account would prove nothing.
 	Fingerprint string `json:"fingerprint"`
-	SessionID   string `json:"sessionId,omitempty"` // of the booking, for Cancel
+	SessionID   string `json:"sessionId,omitempty"` // the session of the booking, which Cancel needs
 	Market      string `json:"market,omitempty"`
 	UserRef     string `json:"userRef,omitempty"`
 	// EndedAt is when Book ended. It is zero if the recovery was stored before Book: the schedule then starts with the
@@ -23,7 +23,7 @@ type BookingRecovery struct {
 	// continues, wait until Book has certainly ended: OpBook.Timeout() after the recovery was stored, or the time limit
 	// that WithTimeout or ctx gave Book.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
-	Polls    int       `json:"polls"` // how many times of the schedule are over
+	Polls    int       `json:"polls"` // how many poll times of the schedule have passed
 	NextPoll time.Time `json:"nextPoll,omitzero"`
 	// Expect is the BookRequest.Expect of the Book, for comparison with the order.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
@@ -42,7 +42,7 @@ const (
 )
 
 func (r *BookingRecovery) ended(at time.Time) {
-	r.EndedAt = at.UTC().Round(0) // no monotonic time, because it is stored
+	r.EndedAt = at.UTC().Round(0) // Round drops the monotonic time, because the recovery is stored
 	r.NextPoll = r.EndedAt
 }
 

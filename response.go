@@ -53,7 +53,7 @@ type ResponseMeta struct {
 
 // Mismatch is a field whose JSON type is not the documented type.
 type Mismatch struct {
-	Path string // such as data.orders[0].rooms[1].rate.netRate.amount
+	Path string // the path of the value, such as data.orders[0].rooms[1].rate.netRate.amount
 	Want string // the documented type: integer, number, string, boolean, array or object
 	Got  string // the type in the answer
 }
@@ -64,7 +64,7 @@ func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 // exchange is one call, from its request to its answer.
 type exchange struct {
 	client *Client
-	ctx    context.Context // end cancels it
+	ctx    context.Context // the method end cancels it
 	cancel context.CancelFunc
 	op     Operation
 	row    *operation
@@ -76,25 +76,25 @@ type exchange struct {
 	watch *observation
 	call  transport.Call
 
-	transport.Result            // valid until end is called
-	secrets          redact.Set // of the credential and the request, and the token once it is known
+	transport.Result            // the result is valid until the method end is called
+	secrets          redact.Set // secrets of the credential and of the request, and the token once it is known
 
-	into     decodable         // what the answer is decoded into while it arrives
-	decoded  *transport.Answer // the answer that into was decoded from
-	arriving time.Duration     // how long decoding took, without the waits for bytes
+	into     decodable         // the target into which the answer is decoded while it arrives
+	decoded  *transport.Answer // the answer that was decoded into the target
+	arriving time.Duration     // how long the decoding took, without the waits for bytes
 	env      wire.Envelope
 	fault    error
 
-	outcome error // of the call; errPanicked until there is one
+	outcome error // the error of the call; errPanicked until the call has ended
 }
 
 // parts are what an operation gives to its call: the body, the references and the secrets of the request.
 type parts struct {
-	body      any            // sent as JSON
-	session   string         // sent as Session-Id
-	reference string         // names the order when the outcome is unknown
+	body      any            // the request body, which is sent as JSON
+	session   string         // the value of the header Session-Id
+	reference string         // names the order in the error if the outcome is unknown
 	secrets   []types.Secret // kept out of logs and errors
-	guests    redact.Words   // redacted where an error or a log quotes the service
+	guests    redact.Words   // names of guests, redacted where an error or a log quotes the service
 }
 
 // decodable is implemented by generated code. After adding a response, run go generate ./internal/wire.
@@ -159,7 +159,7 @@ func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error
 			fault, unusable = nil, nil
 			env.HasCode, env.HasData = true, true
 		}
-		success = success && (env.HasCode || env.Msg == "") // otherwise it is an error object of the OAuth standard
+		success = success && (env.HasCode || env.Msg == "") // a msg without a code is an error object of the OAuth standard
 	}
 	switch {
 	case fault != nil && errors.Is(fault, x.ctx.Err()):
@@ -176,7 +176,7 @@ func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error
 	}
 	*meta = x.meta(env)
 	switch {
-	case x.set.RawData && meta.RawData == nil: // ctx ended while it was copied
+	case x.set.RawData && meta.RawData == nil: // ctx ended while the data was copied
 		return false, x.unread(x.ctx.Err())
 	case unusable != nil:
 		return false, x.decodeError(unusable)
@@ -239,7 +239,7 @@ func (x *exchange) noAnswer() (definite bool, err failure) {
 	cause := x.scrubError(x.Err)
 	_, explained := cause.(failure)
 	switch {
-	case x.Answer != nil: // ctx ended before the next attempt
+	case x.Answer != nil: // the answer was a refusal, and ctx ended before the next attempt
 		env, _, _ := wire.Peek(x.ctx, x.Answer.Body)
 		cause = &afterRefusal{cause, x.apiError(env)}
 	case x.EarlierStatus != 0 && !explained:
@@ -279,7 +279,7 @@ func (x *exchange) apiError(env wire.Envelope) *APIError {
 	case !x.row.noAuth:
 		e.Excerpt = x.excerpt()
 	case e.Msg == "" && len(x.Answer.Body) > 0:
-		e.Excerpt = redact.Marker // shows that there was a body
+		e.Excerpt = redact.Marker // shows only that the answer had a body
 	}
 	return e
 }
@@ -354,8 +354,8 @@ func (x *exchange) echoed(header, sent string) string {
 func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 const (
-	maxExcerpt = 256  // bytes of an answer that an error keeps
-	maxMsg     = 1024 // bytes of a message
+	maxExcerpt = 256  // maximum bytes of an answer that an error keeps
+	maxMsg     = 1024 // maximum bytes of a message that an error keeps
 )
 
 // excerpt returns the beginning of an answer. JSON is reduced to names and types, because its values are about guests. It is

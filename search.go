@@ -25,7 +25,7 @@ type HotelListRequest struct {
 	DestinationName string               `json:"destinationName,omitempty"`
 	CheckIn         types.Date           `json:"checkIn"`         // required
 	CheckOut        types.Date           `json:"checkOut"`        // required, after CheckIn
-	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"` // required, one for each room
+	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"` // required; one element for each room
 	// MaxRatesPerHotel limits the rates of each hotel; the cheapest come first. 0 means all.
 	MaxRatesPerHotel int `json:"maxRatesPerHotel,omitempty"`
 	// CountryCode, ISO 3166-1 alpha-2, does not change the market of the prices.
@@ -43,7 +43,7 @@ type HotelListRequest struct {
 
 func (r *HotelListRequest) parts() parts {
 	body := *r
-	body.SessionID = "" // it is sent as a header
+	body.SessionID = "" // SessionID is sent as a header
 	return parts{body: &body, session: r.SessionID}
 }
 
@@ -128,14 +128,14 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 	})
 }
 
-const defaultListPageSize = 50 // the default of the service
+const defaultListPageSize = 50 // the page size that the service uses by default
 
 func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings) iter.Seq2[*HotelListResponse, error] {
 	return func(yield func(*HotelListResponse, error) bool) {
 		next := *req
 		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {
 			next.PageNum = num
-			if req.PageNum < 0 { // validation refuses this page number
+			if req.PageNum < 0 { // passed on, so that the validation of HotelList refuses it
 				next.PageNum = req.PageNum
 			}
 			if resp, err = c.HotelList(ctx, &next, set.forCall(OpHotelList)); err != nil {
@@ -172,7 +172,7 @@ type HotelRatesRequest struct {
 
 func (r *HotelRatesRequest) parts() parts {
 	body := *r
-	body.SessionID = "" // it is sent as a header
+	body.SessionID = "" // SessionID is sent as a header
 	return parts{body: &body, session: r.SessionID}
 }
 

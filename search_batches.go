@@ -38,7 +38,7 @@ func (e *BatchError) Error() string {
 func (e *BatchError) Unwrap() error { return e.Err }
 
 func (*BatchError) kind() ErrorKind  { return KindBatch }
-func (*BatchError) details() details { return details{} } // the cause has them
+func (*BatchError) details() details { return details{} } // Err has the details
 
 // LogValue returns attributes for slog: the kind, the text, and the details of Err.
 func (e *BatchError) LogValue() slog.Value { return logValue(e) }
@@ -61,7 +61,7 @@ func (b *batchSearch) all(ctx context.Context) iter.Seq2[*HotelListResponse, err
 		ctx, cancel := context.WithCancel(ctx)
 		pages := make(chan batchPage)
 		go b.run(ctx, pages)
-		defer func() { // also if the caller leaves the loop
+		defer func() { // runs even if the caller leaves the loop
 			cancel()
 			for range pages {
 			}
@@ -81,7 +81,7 @@ type batchPage struct {
 
 type batchSearch struct {
 	client  *Client
-	request HotelListRequest // without its ids
+	request HotelListRequest // the caller's request without its HotelIDs
 	ids     []string
 	set     settings
 }
@@ -106,7 +106,7 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	}
 	set.faults.hotelIDs(b.ids)
 	probe := b.request
-	probe.HotelIDs = []string{"any"} // the real ids are checked above
+	probe.HotelIDs = []string{"any"} // any valid id, because the real ids are checked above
 	if probe.PageNum != 0 || probe.Cursor != nil {
 		set.faults.add("pageNum", "and cursor must not be set, because every batch has its own pages")
 	}

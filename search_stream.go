@@ -120,8 +120,8 @@ type hotelReader struct {
 	*exchange
 	search  *HotelListStream
 	yield   func(*types.Hotel) bool
-	page    HotelListResponse // without its hotels
-	hotels  int               // the number of hotels yielded so far
+	page    HotelListResponse // the answer without its hotels
+	hotels  int               // how many hotels were yielded so far
 	stopped bool
 }
 
@@ -159,7 +159,7 @@ func (r *hotelReader) DecodeFeed(begun transport.Result, body *wire.Feed) (again
 	switch {
 	case err != nil && r.hotels > 0:
 		err = fmt.Errorf("%w; hotels yielded before: %d", err, r.hotels)
-	case err != nil: // another attempt may follow
+	case err != nil: // another attempt may follow, which brings its own answer
 		s.resp = nil
 	}
 	return r.hotels == 0, err

@@ -18,8 +18,8 @@ import (
 
 // ValidationError reports invalid input, with all faults. Nothing was sent.
 type ValidationError struct {
-	Operation Operation // the called operation; empty if Func is set
-	Func      string    // the called function if it is not an operation, such as "New"
+	Operation Operation // the operation that was called; empty if Func is set
+	Func      string    // the function that was called, such as "New", if it is not an operation
 	Fields    []FieldError
 }
 
@@ -27,7 +27,7 @@ type ValidationError struct {
 type FieldError struct {
 	// Path is a JSON path in the request, such as guests[0].roomIndex, or the name of a header, an option or a parameter.
 	Path    string
-	Problem string // what is wrong, and what is right
+	Problem string // what is wrong, and which value is right
 }
 
 // Error lists all faults.
@@ -56,8 +56,8 @@ func (e *ValidationError) LogValue() slog.Value { return logValue(e) }
 // validation collects the faults of one call.
 type validation struct {
 	faults
-	loopback  bool // the base URL is loopback, so the callback URL may be loopback, too
-	callbacks bool // the credential may register callbacks
+	loopback  bool // the base URL is a loopback address, so the callback URL may be a loopback address, too
+	callbacks bool // whether the credential may register callback URLs
 }
 
 type faults []FieldError
@@ -195,7 +195,7 @@ func (f *faults) baseURL(raw string) (base string, loopback bool) {
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
 		f.add("baseURL", "must be https; only loopback may be http")
 	}
-	// One spelling, because rate limits, shared tokens and recoveries are compared by the base URL.
+	// Each base URL has one spelling, because rate limits, shared tokens and recoveries are compared by it.
 	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
 	return strings.TrimRight(u.String(), "/"), loopback
 }

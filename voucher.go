@@ -109,11 +109,11 @@ func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) strin
 // VoucherError reports that a document could not be downloaded, verified or written. No byte of an unverified document was
 // returned.
 type VoucherError struct {
-	Reference     string // a reference of the order; only SaveVoucher and OpenVoucher set it
+	Reference     string // a reference of the order, which only SaveVoucher and OpenVoucher set
 	VoucherNumber string // empty if there is no voucher
 	Version       int
-	Status        types.VoucherStatus // set with ErrVoucherNotReady and ErrNoVoucher
-	Err           error               // a sentinel of vouchers, or another cause
+	Status        types.VoucherStatus // set if the error is ErrVoucherNotReady or ErrNoVoucher
+	Err           error               // a sentinel such as ErrVoucherNotReady, or another cause
 	Detail        string
 }
 

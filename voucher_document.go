@@ -117,10 +117,10 @@ func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir 
 		return temp, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
 	}
 	if dir == "" {
-		os.Remove(file.Name()) // fails on Windows
+		os.Remove(file.Name()) // fails on Windows, because the file is open
 	}
 	whole := false
-	defer func() { // also when a transport panics
+	defer func() { // runs even if a transport panics
 		if !whole {
 			_ = tempFile{File: file}.Close()
 		}
@@ -282,7 +282,7 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 type VoucherDocument struct {
 	Voucher *types.Voucher
 	Size    int64         // in bytes
-	Content io.ReadSeeker // OpenVoucher sets a temporary file, a test any reader
+	Content io.ReadSeeker // OpenVoucher sets a temporary file; a test may set any reader
 }
 
 var _ io.ReadSeekCloser = (*VoucherDocument)(nil)

@@ -81,8 +81,8 @@ func (c *Client) requestDocument(ctx context.Context, u *url.URL) (*http.Respons
 		return nil, err
 	}
 	req.Header.Set(userAgent, cmp.Or(c.defaults.Header.Get(userAgent), defaultUserAgent))
-	req.Header.Set("Accept-Encoding", "identity") // the digest is of the uncompressed document
-	// A RoundTripper follows no redirect and has no cookies.
+	req.Header.Set("Accept-Encoding", "identity") // the digest is the digest of the uncompressed document
+	// RoundTrip follows no redirect and has no cookies.
 	resp, err := c.documentTransport(req).RoundTrip(req)
 	if err == nil && (resp == nil || resp.Body == nil) {
 		err = errors.New("the RoundTripper returned neither an answer nor an error")
@@ -135,12 +135,12 @@ func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
 func publicTransport(t *http.Transport) *http.Transport {
 	t = t.Clone()
 	t.Proxy, t.DisableKeepAlives = nil, true
-	if len(t.TLSNextProto) > 0 { // http2.ConfigureTransport sets it, and uses a separate pool of connections
+	if len(t.TLSNextProto) > 0 { // http2.ConfigureTransport sets TLSNextProto, whose connections are in a separate pool
 		t.TLSNextProto, t.ForceAttemptHTTP2 = nil, true
 	}
 	//lint:ignore SA1019 deprecated, and used where it is set
 	switch own := t.Dial; {
-	case t.DialContext != nil: // net/http then ignores Dial
+	case t.DialContext != nil: // if DialContext is set, net/http ignores Dial
 	case own != nil:
 		t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) { return own(network, addr) }
 	default:
@@ -174,7 +174,7 @@ func publicDial(dial dialFunc) dialFunc {
 	}
 }
 
-var nat64 = netip.MustParsePrefix("64:ff9b::/96") // followed by an IPv4 address
+var nat64 = netip.MustParsePrefix("64:ff9b::/96") // the last 32 bits of such an address are an IPv4 address
 
 // publicAddress refuses a private address. An address that is not an IP address comes from the caller's own dialer.
 func publicAddress(addr string) error {

@@ -17,7 +17,7 @@ type WakeHub struct {
 // Watch returns a channel for WithWakeup. The channel receives a value after a Wake of the reference, and keeps one value
 // until you receive it. Call Watch before Book, once for each wait, and call stop after the wait.
 func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
-	watcher := make(chan struct{}, 1) // keeps a wake-up until the wait begins
+	watcher := make(chan struct{}, 1) // the buffer keeps one wake-up until the wait begins
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watchers == nil {
@@ -45,7 +45,7 @@ func (h *WakeHub) Wake(customerReferenceNo string) {
 	for _, watcher := range h.watchers[customerReferenceNo] {
 		select {
 		case watcher <- struct{}{}:
-		default: // a wake-up is pending
+		default: // the channel already holds a wake-up
 		}
 	}
 }

@@ -31,7 +31,7 @@ const defaultTolerance = 300 * time.Second
 // WebhookError reports a rejected delivery. Do not trust its content.
 type WebhookError struct {
 	Err    error  // ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody
-	Detail string // contains no text of the delivery
+	Detail string // contains no text from the delivery
 }
 
 // Error returns the reason and the detail.
@@ -58,10 +58,10 @@ type WebhookEvent struct {
 	EventTime int64 `json:"eventTime,omitempty"`
 
 	Account  string    `json:"account,omitempty"` // see VerifyWebhookOptions
-	ID       string    `json:"id,omitempty"`      // may be empty; the signature does not cover it
-	Signed   bool      `json:"signed,omitempty"`  // the delivery has a valid signature, made at SignedAt
+	ID       string    `json:"id,omitempty"`      // the id of the event, which may be empty; the signature does not cover it
+	Signed   bool      `json:"signed,omitempty"`  // whether the delivery has a valid signature, made at SignedAt
 	SignedAt time.Time `json:"signedAt,omitzero"`
-	Raw      []byte    `json:"raw,omitempty"` // the whole body byte for byte, with undocumented fields
+	Raw      []byte    `json:"raw,omitempty"` // the whole body byte for byte, including undocumented fields
 }
 
 // webhookBody is the documented JSON of a delivery. Its decoder is written by hand, because decodegen reads only exported
@@ -103,7 +103,8 @@ func (e *WebhookEvent) Keys() []string {
 	switch {
 	case e.ID != "":
 		key = hashed(trust, "id", e.ID)
-	case oneOf(e.Kind, types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled): // occurs once per order
+	// Each of these kinds occurs once per order.
+	case oneOf(e.Kind, types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled):
 		key = hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind))
 	case e.EventTime != 0: // any other kind may occur again for the same order
 		key = hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime))
@@ -157,7 +158,8 @@ func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []strin
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
 	}
 	for _, m := range mismatches.List {
-		if m.Path == "customerReferenceNo" || m.Path == "event" { // a lenient decoder accepts a number as text
+		// The lenient decoder accepts a number as text, but these two members must be text.
+		if m.Path == "customerReferenceNo" || m.Path == "event" {
 			return nil, &WebhookError{ErrWebhookBody, m.String()}
 		}
 	}
@@ -279,7 +281,7 @@ func (o VerifyWebhookOptions) check(f *faults, secrets []string) {
 	}
 	for i, secret := range secrets {
 		path := "Secrets[" + strconv.Itoa(i) + "]"
-		f.required(path, secret) // anyone can sign with an empty secret
+		f.required(path, secret) // anyone can sign a delivery with an empty secret
 		f.secret(path, secret)
 	}
 	if o.Tolerance < 0 {

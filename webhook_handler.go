@@ -23,7 +23,7 @@ const settleTimeout = 5 * time.Second
 type WebhookHandler struct {
 	opts     WebhookOptions
 	trust    VerifyWebhookOptions
-	unsigned EventStore // the store of unsigned events
+	unsigned EventStore // the store for unsigned events
 	fn       func(context.Context, *WebhookEvent) error
 }
 
@@ -40,7 +40,7 @@ type WebhookOptions struct {
 	// Lease limits how long the function may handle an event, 1 minute by default. Then the ctx of the function ends, and
 	// a duplicate of the event may be handled.
 	Lease        time.Duration
-	MaxBodyBytes int64 // 1 MiB by default
+	MaxBodyBytes int64 // the maximum size of a body; 1 MiB by default
 	// ReadTimeout limits the reading of the body, 10 seconds by default. It needs a ResponseWriter with a read deadline;
 	// if a middleware hides it, use http.Server.ReadTimeout.
 	ReadTimeout time.Duration
@@ -84,7 +84,7 @@ func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEve
 		return nil, err
 	}
 	unsigned := opts.Store
-	if opts.Store == nil { // two stores, so that many unsigned events cannot push out a signed event
+	if opts.Store == nil { // with one store, many unsigned events could push out a signed event
 		opts.Store, unsigned = newMemoryEvents(defaultEvents), newMemoryEvents(defaultEvents)
 	}
 	opts.Retention = cmp.Or(opts.Retention, 7*24*time.Hour)
@@ -104,17 +104,17 @@ func (h *WebhookHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1")
 	}
 	if status != http.StatusOK {
-		http.Error(w, http.StatusText(status), status) // no details for an attacker
+		http.Error(w, http.StatusText(status), status) // the answer has no details, which could help an attacker
 	}
 	if err != nil && h.opts.OnError != nil {
-		_ = http.NewResponseController(w).Flush() // so that the sender does not wait for OnError
+		_ = http.NewResponseController(w).Flush() // sends the answer now, so that the sender does not wait for OnError
 		h.opts.OnError(r, err)
 	}
 }
 
 func (h *WebhookHandler) handle(w http.ResponseWriter, r *http.Request) (status int, err error) {
-	// The deadline is set before any refusal, because net/http reads the body after a refusal. Some middlewares do not
-	// support it.
+	// The deadline is set before any refusal, because net/http reads the body after a refusal. The error is ignored,
+	// because some middlewares do not support deadlines.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.opts.ReadTimeout))
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, fmt.Errorf("hotelstays: webhook: the method is %.20q, not POST", r.Method)
@@ -162,7 +162,9 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: %w", ErrWebhookBusy)
 	}
 	done := false
-	defer func() { // also if fn panics; not after the lease, because another process may have the claim
+	// The claim is released even if fn panics, but not after the lease, because another process may then have the
+	// claim.
+	defer func() {
 		if !done && time.Now().Before(leaseEnd) {
 			_ = h.settle(ctx, func(ctx context.Context) error { return store.Release(ctx, keys) })
 		}

@@ -39,23 +39,23 @@ type EventStore interface {
 	Release(ctx context.Context, keys []string) error
 }
 
-const defaultEvents = 200_000 // keys, two per event
+const defaultEvents = 200_000 // the maximum number of keys; an event has up to two
 
 var errEventsFull = errors.New("too many events are being handled at the same time; set WebhookOptions.Store to a store without this limit")
 
 // memoryEvents is an EventStore for one process. At its limit it drops the oldest done keys, and never a claim.
 type memoryEvents struct {
-	limit int // the largest number of keys
+	limit int // the maximum number of keys
 
 	mu   sync.Mutex
 	held map[string]*eventKey
-	done []*eventKey // oldest first; some are no longer in held
+	done []*eventKey // keys that are done, oldest first; some are no longer in held
 }
 
 type eventKey struct {
 	key   string
-	until time.Time // the end of the lease or of the retention
-	done  bool      // false: the key is claimed
+	until time.Time // when the lease or the retention ends
+	done  bool      // true if the event was handled, false while the key is claimed
 }
 
 func newMemoryEvents(limit int) *memoryEvents {
@@ -100,7 +100,7 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 		m.held[key] = &eventKey{key, until, true}
 		m.done = append(m.done, m.held[key])
 	}
-	m.makeRoom(0) // if the claim had expired, other keys may have taken its room
+	m.makeRoom(0) // if the claim expired before Done, new keys may have taken its room, so the limit may be exceeded
 	return nil
 }
 

@@ -99,7 +99,8 @@ func basic(x *exam, o value) {
 func hotelList(x *exam, o value) {
 	hotels := o.get("list")
 	x.paged("list", hotels, x.asked, o, 50)
-	rule := "" // a search must return a session, but without hotels there is nothing to use it for
+	// The rule of the form ("") requires a session. Without hotels a session has no use, so value/members judges it.
+	rule := ""
 	if hotels.len() == 0 {
 		rule = "value/members"
 	}
@@ -128,7 +129,7 @@ func (x *exam) byID(ids []string, hotels value) {
 		}
 	}
 	if x.asked.get("destinationId").there() {
-		rule = "value/by-id" // how hotelIds and destinationId combine is undocumented
+		rule = "value/by-id" // the document does not say how hotelIds and destinationId combine
 	}
 	for h := range hotels.all() {
 		id, platform := h.get("id").str(), h.get("platformHotelId").str()
@@ -169,7 +170,7 @@ func (x *exam) sorted(hotels value, by string) {
 func aHotel(x *exam, h value) {
 	id, platform, rooms := h.get("id").str(), h.get("platformHotelId").str(), h.get("rooms")
 	for room := range rooms.all() {
-		if repeated := room.get("hotelId").str(); id != "" { // a hotel without id may be named by another id
+		if repeated := room.get("hotelId").str(); id != "" { // if the hotel has no id, its rooms may have another id of the hotel
 			x.is("list/room-hotel", repeated == id || repeated == platform, room.get("hotelId"), "the hotel's id")
 		}
 	}

@@ -83,7 +83,7 @@ func float(raw []byte) float64 {
 		case c == '.' && scale == 0:
 			scale = 1
 		case c < '0' || c > '9' || i >= 15:
-			n, _ := strconv.ParseFloat(string(raw), 64) // infinite if out of range
+			n, _ := strconv.ParseFloat(string(raw), 64) // ParseFloat returns infinity for a number out of range
 			return n
 		default:
 			n, scale = n*10+int(c-'0'), scale*10

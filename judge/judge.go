@@ -57,17 +57,17 @@ type Judge struct {
 	opts   Options
 	inline bool
 
-	mu      sync.Mutex // guards queue to idle
+	mu      sync.Mutex // guards the fields from queue to idle
 	queue   []Exchange
-	queued  int // bytes
+	queued  int // bytes in queue
 	dropped int
 	working bool
 	idle    *sync.Cond
 
 	looking sync.Mutex // guards memory, asked and told
 	memory  *memory
-	asked   document // the body of the request
-	told    document // the body of the answer or event
+	asked   document // the body of the request that is judged
+	told    document // the body of its answer, or of the event
 }
 
 // New returns a Judge. opts may be nil.
@@ -100,7 +100,7 @@ type Finding struct {
 
 // Exchange is a request and its answer. For a webhook, only the request and Event are set.
 type Exchange struct {
-	Time        time.Time // when the whole answer had arrived
+	Time        time.Time // when the last byte of the answer had arrived
 	URL         string
 	Request     http.Header
 	RequestBody []byte
@@ -122,14 +122,14 @@ type exam struct {
 	*Judge
 	Judgement
 	op       types.Operation
-	formRule string // the rule about the form of this answer
+	formRule string // the name of the rule about the form of this answer
 	asked    value
 	session  string
 	searched *search
 	queried  uint64
-	prices   []priced       // the offers of a hotel
-	places   map[string]int // findings by rule and path without indexes
-	recent   [64]string     // a cache of rules that are in Tried
+	prices   []priced       // the prices of each offer of the current hotel
+	places   map[string]int // the index in Findings, by the rule and the path without indexes
+	recent   [64]string     // a cache: rules that are already in Tried
 }
 
 // priced holds the prices of an offer. net is for all rooms. lowest and highest limit what the hotel's minPrice may say
@@ -197,12 +197,12 @@ func (j *Judge) Look(ex Exchange) Judgement {
 		x.form()
 	case document != nil && ex.Status == http.StatusOK:
 		x.has("voucher/download", hexed(ex.Body) == document.digest, "the document", "the bytes of signature.digest")
-	case x.op != "" && x.op != "HotelIDList" && x.op != "OAuthToken": // these may come without an envelope
+	case x.op != "" && x.op != "HotelIDList" && x.op != "OAuthToken": // HotelIDList and OAuthToken may answer without an envelope
 		j.asked.read(ex.RequestBody, anything)
 		x.asked = j.asked.root()
 		x.answer()
 	}
-	j.asked.text, j.told.text = nil, nil // the bodies belong to the caller
+	j.asked.text, j.told.text = nil, nil // the bodies belong to the caller, so the Judge does not keep them
 	return x.Judgement
 }
 

@@ -75,14 +75,14 @@ type (
 	search struct {
 		checkIn, checkOut string
 		rooms             int
-		equal             bool // all rooms have the same guests
+		equal             bool // whether all rooms have the same guests
 	}
 	// offer is an offer of a session, as the last answer described it.
 	offer struct {
 		*search
 		price money
 		hotel string
-		mode  byte // the first letter of refundableMode
+		mode  byte // the first letter of the offer's refundableMode
 	}
 	hotel struct{ id, platform string }
 	place struct {
@@ -94,11 +94,11 @@ type (
 		checkIn, checkOut, bookedAt  string
 		price, fee                   money // fee is the cancellation fee
 		digest                       string
-		read                         bool // by QueryOrders
+		read                         bool // whether QueryOrders has returned the order
 		cancelled                    time.Time
-		holder                       uint64         // a hash
-		guests                       map[uint64]int // the hash of each name, and the room of the guest
-		passports                    []string       // the last five characters of each number; an order may show only four
+		holder                       uint64         // the hash of the holder's name
+		guests                       map[uint64]int // the room of each guest, by the hash of the guest's name
+		passports                    []string       // the last five characters of each number, of which an order may show only four
 		rooms, version               int            // version is the version of the voucher
 	}
 	link struct{ digest string }

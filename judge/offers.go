@@ -66,9 +66,9 @@ func (x *exam) total(written value, one, all money, asked *search) {
 		return
 	}
 	rounded := 1e-6
-	if asked.rooms > 1 { // the rate of one room may be rounded
+	if asked.rooms > 1 { // the service may have rounded the rate of one room
 		_, decimals, _ := strings.Cut(written.str(), ".")
-		rounded += float64(asked.rooms) * math.Pow10(-min(len(decimals), 2)) // cents may be written with more digits
+		rounded += float64(asked.rooms) * math.Pow10(-min(len(decimals), 2)) // even an amount with more digits may be rounded to cents
 	}
 	x.is("offer/total", near(one.amount*float64(asked.rooms), all.amount, rounded), written, "the total divided by the number of rooms")
 }
@@ -126,7 +126,8 @@ func checkAvail(x *exam, o value) {
 	now := x.offer(is, was.search)
 	now.hotel = was.hotel
 	remarked := strings.Contains(string(o.raw()), `"statusRemark"`)
-	checked := recall[offer](x.memory, "checked", now.price.currency, x.session, id) // an earlier answer may have had the remark
+	// An earlier CheckAvail with this price may already have had the remark.
+	checked := recall[offer](x.memory, "checked", now.price.currency, x.session, id)
 	told := remarked || checked != nil && now.price == checked.price
 	x.is("check/same", told || now.price.currency != was.price.currency || now.price == was.price, is.get("totalRate", "netRate", "amount"),
 		"the price of the offer, or a statusRemark")

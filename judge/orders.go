@@ -181,7 +181,7 @@ func queryOrders(x *exam, answer value) {
 		}
 	}
 	if x.asked.len() > 1 {
-		return // how filters combine is undocumented
+		return // the document does not say how several filters combine
 	}
 	for _, reference := range x.source("asked.customerReferenceNos") {
 		was := recall[order](x.memory, "reference", reference)
@@ -192,7 +192,8 @@ func queryOrders(x *exam, answer value) {
 // within requires that a time is in a window of the request. A day before or after the window is accepted, because the
 // form of these times is undocumented.
 func (x *exam) within(v, window value) {
-	day := func(v value) time.Time { // An unreadable day is the zero time, and is not checked.
+	// An unreadable day becomes the zero time, which is not checked.
+	day := func(v value) time.Time {
 		day, _ := time.Parse(time.DateOnly, v.str()[:min(len(v.str()), len(time.DateOnly))])
 		return day
 	}

@@ -32,11 +32,12 @@ func (k kind) String() string {
 // node is a JSON value. The nodes of its members or elements, and of the values inside these, follow it up to the index
 // next.
 type node struct {
-	key, from, to, next int32 // key is the index in the text at which the name of a member begins
-	in                  int32 // the list or object that has it
-	twin                int32 // for a totalRate that has the same text as its rate: the rate, whose members it shares
-	kind                kind
-	named               uint8 // the length of the name, 255 at most
+	key, from, to, next int32 // key is where the name of a member begins in the text; from and to bound the value
+	in                  int32 // the node of the list or object that contains the value
+	// twin is set for a totalRate with the same text as its rate: the node of the rate, whose members the totalRate shares.
+	twin  int32
+	kind  kind
+	named uint8 // the length of the name in the text, at most 255
 }
 
 type document struct {
@@ -44,7 +45,7 @@ type document struct {
 	nodes      []node
 	mismatches []mismatch
 	met        []met
-	last       string // the last currency, so that equal currencies share one string
+	last       string // the currency that was read last, whose string an equal currency reuses
 	fine       [2]fine
 }
 
@@ -73,7 +74,7 @@ type met struct {
 type value struct {
 	*document
 	at    int32
-	lacks string // the name of an absent member of the node; then the value is absent
+	lacks string // if not empty, the value is absent, and lacks is the name that the object has no member for
 }
 
 // deepest is how many levels deep values may be nested.
@@ -85,7 +86,7 @@ func (d *document) read(body []byte, f *field) bool {
 	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
 	end := d.value(d.space(0), 0, 0, 0, f, 0)
 	if end < 0 || d.space(end) != len(body) {
-		d.nodes, d.mismatches, d.met = d.nodes[:0], d.mismatches[:0], d.met[:0] // they point into nodes
+		d.nodes, d.mismatches, d.met = d.nodes[:0], d.mismatches[:0], d.met[:0] // mismatches and met hold indexes of nodes
 	}
 	return len(d.nodes) > 0
 }
@@ -141,7 +142,7 @@ func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 	if f.closed && len(d.mismatches) == before {
 		d.nodes = d.nodes[:at+1]
 	}
-	n := &d.nodes[at] // bodies are below 2 GB
+	n := &d.nodes[at] // int32 is enough for the indexes below, because bodies are smaller than 2 GB
 	n.key, n.from, n.to, n.next, n.in = int32(key), int32(i), int32(end), int32(len(d.nodes)), in
 	n.kind, n.named = k, uint8(min(named, 255))
 	if f.want != "" && end > 0 && (k != null || key == 0) {
@@ -152,7 +153,7 @@ func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 
 // judge compares a value with its documented form.
 func (d *document) judge(at int32, k kind, raw []byte, f *field) {
-	rule, ok, last := "", true, &d.fine[f.index&1] // checkIn and checkOut are neighbours
+	rule, ok, last := "", true, &d.fine[f.index&1] // checkIn and checkOut are neighbours, so each has its own entry in fine
 	switch {
 	case f.element != nil:
 		ok = k == list
@@ -184,7 +185,8 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 		}
 		var member *field
 		name, quote, end, child := i+1, 0, 0, len(d.nodes)
-		for n, this := range s.fields[next:] { // most members come in the documented order and without blanks
+		// Most members come in the documented order and without blanks, so these names are tried first.
+		for n, this := range s.fields[next:] {
 			if end = i + len(this.quoted); end <= len(d.text) && string(d.text[i:end]) == this.quoted {
 				member, quote, next = this, end-2, next+n+1
 				break

@@ -16,13 +16,13 @@ import (
 // an earlier answer.
 type sameness struct {
 	rule, ops string
-	what      string // the type, its member, and the path inside the member
+	what      string // the member that must be equal: a type, its member, and a path inside the member
 	// source names the expected value: asked.checkIn is a member of the request, header.Currency is a header of the
 	// request, told.Session-Id is a header of the answer, and offer.checkIn is the check-in of the offer that the
 	// request names. Of a list in the request, each element is allowed.
 	source string
 	below  []string
-	want   string // the expectation of a finding
+	want   string // the text for Finding.Want
 }
 
 const pricesOps = "HotelList HotelRates CheckAvail"
@@ -67,7 +67,7 @@ func (x *exam) source(name string) (wanted []string) {
 	from, name, _ := strings.Cut(name, ".")
 	switch member := x.asked.get(name); {
 	case x.op == "Book" && from != "asked" && recall[order](x.memory, "reference", x.asked.get("customerReferenceNo").str()) != nil:
-		return nil // the answer is the order of an earlier Book
+		return nil // the reference was booked before, so the answer is the order of the earlier Book
 	case from == "header":
 		wanted = x.Request.Values(name)
 	case from == "told":
@@ -83,7 +83,7 @@ func (x *exam) source(name string) (wanted []string) {
 			wanted = append(wanted, element.str())
 		}
 		if x.op == "QueryOrders" && x.asked.len() > 1 {
-			return nil // how filters combine is undocumented
+			return nil // the document does not say how several filters combine
 		}
 	case member.str() != "":
 		return []string{member.str()}
@@ -115,7 +115,7 @@ func claimed(token string) time.Duration {
 	var claims struct{ IAT, EXP float64 }
 	if parts := strings.Split(token, "."); len(parts) == 3 {
 		text, _ := base64.RawURLEncoding.DecodeString(parts[1])
-		_ = json.Unmarshal(text, &claims) // unreadable claims stay 0
+		_ = json.Unmarshal(text, &claims) // a claim that is unreadable stays 0
 	}
 	if claims.IAT == 0 || claims.EXP == 0 {
 		return 0
@@ -147,7 +147,8 @@ func aPlace(x *exam, o value) {
 	if x.op == "Destinations" && !x.asked.get("countryCode").there() && x.asked.get("parentDestinationId").there() {
 		asked := x.asked.get("parentDestinationId").str()
 		x.is("destinations/children", id != asked, o.get("id"), "a child of the requested place")
-		if parent.there() && recall[place](x.memory, "place", parent.str()) != nil { // otherwise parent may be a code instead of an id
+		// An unknown parent is not judged, because it may be a code instead of an id.
+		if parent.there() && recall[place](x.memory, "place", parent.str()) != nil {
 			x.is("destinations/children", parent.str() == asked, parent, "the parentDestinationId of the request")
 		}
 	}

@@ -160,20 +160,20 @@ type shape struct {
 	fields   []*field
 	named    map[string]*field
 	expected uint64             // a bit for each field that is required or marked with ~
-	hook     func(*exam, value) // judges rules about several members
+	hook     func(*exam, value) // judges rules about several members of the object
 }
 
 type field struct {
-	name, want string // the documented type
-	quoted     string // the name in quotation marks, and a colon
+	name, want string // want is the documented type
+	quoted     string // the name in quotation marks, followed by a colon
 	index      int
 	required   bool
-	lax        bool // required members may be missing
-	closed     bool // no rule needs the members of the value, so they are not kept
+	lax        bool // required members of the value may be missing
+	closed     bool // no rule needs the members of the value, so their nodes are not kept
 	element    *field
 	leaf       *leaf
 	shape      *shape
-	same       []int // indexes of samenesses
+	same       []int // indexes in samenesses
 }
 
 // A search for one room usually has the same text for both.

@@ -105,7 +105,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		body := req.Body
 		if req.GetBody != nil {
-			body, _ = req.GetBody() // fails only if the body cannot be read again
+			body, _ = req.GetBody() // GetBody fails only if the body cannot be read again
 		}
 		ex.RequestBody, _ = io.ReadAll(body)
 		if body == req.Body {

@@ -32,7 +32,7 @@ var (
 type Ring struct{ keys []ringKey }
 
 type ringKey struct {
-	id [keyIDSize]byte // the beginning of the key's hash, by which errors name a missing key
+	id [keyIDSize]byte // the beginning of the key's hash; the error about a missing key names this id
 	cipher.AEAD
 }
 
@@ -51,9 +51,9 @@ func New(keys []types.Secret) (*Ring, error) {
 				i, len(key.Reveal()), keySize))
 			continue
 		}
-		block, _ := aes.NewCipher([]byte(key.Reveal())) // its only error is the size of the key
+		block, _ := aes.NewCipher([]byte(key.Reveal())) // NewCipher fails only for a wrong size, and the size is checked above
 		gcm, err := cipher.NewGCM(block)
-		if err != nil { // as in FIPS mode
+		if err != nil { // NewGCM fails in FIPS mode, for example
 			problems = append(problems, fmt.Errorf("keys[%d]: %w", i, err))
 			continue
 		}

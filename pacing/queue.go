@@ -8,7 +8,7 @@ import "container/list"
 // Caller describes a call that waits for a slot.
 type Caller struct {
 	Account string
-	Weight  int // slots per turn of the account; below 1 counts as 1
+	Weight  int // how many slots the account gets in each of its turns; below 1 counts as 1
 	// Priority chooses the lane: 1, then 0, then -1, as hotelstays.Priority.
 	Priority int
 }
@@ -29,17 +29,17 @@ type Queue[V any] struct {
 
 type lane struct {
 	accounts map[string]*account
-	turns    list.List // of *account; the account in front is served
+	turns    list.List // a list of *account; the account in front gets the next slot of the lane
 	callers  int
-	passed   int // slots that went to other lanes while callers of this lane waited
+	passed   int // how many slots in a row went to other lanes while callers waited in this lane
 }
 
 type account struct {
 	name    string
-	callers list.List // of V
-	left    int       // slots left in its turn
+	callers list.List // a list of V
+	left    int       // how many slots are left in the current turn
 	weight  int
-	turn    *list.Element // in the lane
+	turn    *list.Element // the element of this account in lane.turns
 }
 
 // Place is the position of a caller, for Remove.
@@ -118,7 +118,7 @@ func (q *Queue[V]) Remove(p Place) (waited bool) {
 		return false
 	}
 	waiting := p.account.callers.Len()
-	p.account.callers.Remove(p.caller) // does nothing if the caller was removed before
+	p.account.callers.Remove(p.caller) // does nothing if Pop or Remove has already removed the caller
 	if p.account.callers.Len() == waiting {
 		return false
 	}

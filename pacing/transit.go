@@ -12,21 +12,21 @@ import (
 // Window, Margin and Enough before use. For each answer call Learn, set Last429 if it is a 429, and then call
 // ArrivedBy. It is not safe for concurrent use.
 type Transit struct {
-	Window time.Duration // over which the service counts requests
-	Margin time.Duration // the service may count a request this long after its arrival; add it to the Window yourself
+	Window time.Duration // the time over which the service counts requests
+	Margin time.Duration // the service may count a request this long after its arrival; a limiter must wait for Window plus Margin
 	// Enough is how many answers of a minute must prove an arrival before Transit relies on the longest proved transit. Use
 	// ten times the rate limit. With 0 Transit never relies on it.
 	Enough  int
-	Last429 time.Time // of the last 429, which proves an estimate wrong; zero: none
+	Last429 time.Time // when the last 429 came, which proves an estimate wrong; zero if none came
 
 	began      time.Time
 	this, last minute
 }
 
 type minute struct {
-	longest   time.Duration // proved transit
-	proofs    int           // answers that prove an arrival
-	proofless int           // answers that prove no arrival
+	longest   time.Duration // the longest transit that an answer of this minute proved
+	proofs    int           // number of answers that prove when their request had arrived
+	proofless int           // number of answers that do not prove when their request had arrived
 }
 
 // Learn adds the answer to a request that was sent at the time left.
@@ -54,7 +54,7 @@ func (t *Transit) ArrivedBy(left time.Time, r types.PermitResult, now time.Time)
 	if !r.FirstByte.IsZero() && r.FirstByte.Before(by) {
 		by, known = r.FirstByte, true
 	}
-	if by.Before(left) { // Server-Cost-Milliseconds can exceed the round trip
+	if by.Before(left) { // Server-Cost-Milliseconds can exceed the round trip, but no request arrives before it leaves
 		by = left
 	}
 	return by, known

@@ -34,7 +34,7 @@ func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	kept := *ex
-	kept.raw = nil // the report outlives the run
+	kept.raw = nil // the unmasked answer is dropped, because the report outlives the run
 	for name := range was.Tried {
 		result := &Result{State: Held, Evidence: []Exchange{kept}}
 		for _, f := range was.Findings {

@@ -49,10 +49,10 @@ func (b *Booking) check() error {
 // allowance holds the bookings of a run, and what decides whether the run may book more.
 type allowance struct {
 	journal *journal
-	earlier int               // number of the journal's entries that earlier runs wrote
-	offers  map[int]stayOffer // the last bookable offer, by number of rooms
-	silent  []*booked         // bookings without a callbackUrl
-	doubled bool              // two orders with the same content exist
+	earlier int               // how many entries of the journal earlier runs wrote
+	offers  map[int]stayOffer // by number of rooms, the last offer that could be booked
+	silent  []*booked         // bookings that were sent without a callbackUrl
+	doubled bool              // whether two orders with the same content exist
 }
 
 // allow opens the journal, and cancels the bookings that an earlier run has left.
@@ -109,7 +109,7 @@ func isFree(o *types.RoomRatePkg, now time.Time) error {
 	times := []time.Time{now, now.Add(freeFor)}
 	for _, step := range o.CancelFees {
 		if end, err := step.Until.Time(); err == nil && end.After(now) && end.Before(now.Add(freeFor)) {
-			times = append(times, end.Add(time.Millisecond)) // the start of the next step
+			times = append(times, end.Add(time.Millisecond)) // the next step begins just after the end of this step
 		}
 	}
 	for _, at := range times {
@@ -200,8 +200,8 @@ func (s *session) affordable(o *types.RoomRatePkg) error {
 type stayOffer struct {
 	types.RoomRatePkg
 	session string
-	rooms   []obj    // the rooms of the search
-	others  []string // ids of the other hotels that the search returned
+	rooms   []obj    // the rooms that the search asked for
+	others  []string // ids of the other hotels in the answer of the search
 }
 
 // confirmed checks an offer with CheckAvail, and returns it if it can be booked.
@@ -260,9 +260,9 @@ func (r *run) bookable(rooms []obj) stayOffer {
 
 // sending describes how a Book differs from an ordinary Book.
 type sending struct {
-	again   *booked  // if set, the same Book is sent again
-	rooms   []obj    // rooms of the offer; the default is oneRoom
-	genders []string // genders of the guests, in turn
+	again   *booked  // if set, the Book of this booking is sent again
+	rooms   []obj    // rooms of the offer; nil means oneRoom
+	genders []string // genders that the guests get in turn
 	change  obj
 }
 
@@ -271,7 +271,7 @@ func (r *run) book(how sending) *booked {
 	for _, e := range r.allowance.journal.unfinished() {
 		nameless := func(ref OrderRef) bool { return ref.SupplierReferenceNo == "" }
 		if slices.ContainsFunc(e.Orders, nameless) {
-			_ = r.seek(r.ctx, e) // an order may exist by now
+			_ = r.seek(r.ctx, e) // the service may have set the supplierReferenceNo by now
 		}
 		skip(slices.ContainsFunc(e.Orders, nameless),
 			"nothing more is booked: the order of %s has no supplierReferenceNo, and cannot be cancelled without it", e.reference())
@@ -312,7 +312,7 @@ func (r *run) cancels(session string) {
 		r.do(call{op: opCancel, session: session, body: noSuchOrder}).allowed()
 		return true
 	})
-	r.log = log // the evidence of the rule is its Book
+	r.log = log // the evidence of the rule is its Book, not these checks
 }
 
 // noted writes a booking into the journal before Book is sent.
@@ -343,22 +343,22 @@ func (r *run) outcome(b *booked) {
 	if b.refusal() && len(b.entry.Orders) == 0 {
 		b.entry.Refused = b.String()
 	}
-	b.entry.Recovery.EndedAt = time.Now() // the ten minutes until absence is proven begin now, not in Cleanup
+	b.entry.Recovery.EndedAt = time.Now() // absence is proven ten minutes after EndedAt, which must be now and not the time of Cleanup
 	switch {
 	case b.err == nil && b.succeeded() && json.Unmarshal(b.Data, &made) == nil && made.HotelOrder != nil:
 		b.order = made.HotelOrder
 		b.entry.addOrder(b.order)
 		if more, err := b.order.NetRate.Cmp(b.entry.Price); err != nil || more > 0 {
-			b.entry.Price = b.order.NetRate // nothing more is booked if this price cannot be compared
+			b.entry.Price = b.order.NetRate // if this price cannot be compared with the limit, the run books nothing more
 		}
 	case b.unknown() || r.seek(r.ctx, b.entry) != nil:
-		return // its state stays EntrySent
+		return // the state stays EntrySent, because an order may exist
 	case len(b.entry.Orders) == 0:
 		b.entry.State = EntryAbsent
 	default:
 		b.entry.State = EntryBooked
 	}
-	_ = r.allowance.journal.write(b.entry) // without this line the earlier line is enough to find the booking
+	_ = r.allowance.journal.write(b.entry) // if this write fails, the earlier line is enough to find the booking
 }
 
 // unknown reports whether an order may exist that QueryOrders does not show yet. After an enveloped refusal one
@@ -372,7 +372,7 @@ func (b *booked) unknown() bool {
 func newReference() (reference, name string) {
 	text := rand.Text()
 	return "probe-" + strings.ToLower(text+rand.Text()[:4]), strings.Map(func(c rune) rune {
-		if c >= '2' && c <= '7' { // rand.Text is base 32
+		if c >= '2' && c <= '7' { // rand.Text is base 32, whose only digits are 2 to 7
 			return c - '2' + 'a'
 		}
 		return c
@@ -390,7 +390,7 @@ func (r *run) bookBody(o stayOffer, genders []string) obj {
 		for range room["adultCount"].(int) {
 			n := len(guests)
 			guests = append(guests, obj{"roomIndex": i + 1, "firstName": "Guest", "lastName": "Probe " + name + strings.Repeat("x", n),
-				// some contracts require all fields
+				// all fields are set, because some contracts require all fields
 				"gender": genders[n%len(genders)], "dateOfBirth": "1980-01-01", "passportNumber": fmt.Sprintf("P%07d", n+1)})
 		}
 	}

@@ -59,7 +59,8 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	})
 	failed := s.endAll(ctx, j, j.unfinished())
 	late, err := s.late(ctx, j)
-	if len(late) > 0 { // a refusal with the new code did not prove that no order exists
+	// An order exists after a refusal, so the refusal codes that this run found do not prove that no order exists.
+	if len(late) > 0 {
 		s.facts.RefusalCodes = nil
 		if s.cfg.Facts != nil {
 			s.facts.RefusalCodes = s.cfg.Facts.RefusalCodes
@@ -154,7 +155,7 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 			if e := ended[o.CustomerReferenceNo]; e != nil && !e.explains(o) {
 				e.addOrder(o)
 				late = append(late, e)
-				delete(ended, o.CustomerReferenceNo) // end looks for all orders of the reference
+				delete(ended, o.CustomerReferenceNo) // one entry is enough, because end looks for all orders of the reference
 			} else if o.CustomerReferenceNo == "" && !slices.ContainsFunc(j.entries, func(e *JournalEntry) bool { return e.index(o) >= 0 }) {
 				err = fmt.Errorf("order %s has no customerReferenceNo, so it was not cancelled; if the probe made it, cancel it yourself",
 					o.PlatformReferenceNo)
@@ -169,13 +170,13 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 	if len(e.Orders) == 0 {
 		outcome, err := s.client.RecoverBooking(ctx, e.Recovery, hotelstays.WithServiceFacts(s.facts), hotelstays.WithSaveRecovery(
 			func(context.Context, *hotelstays.BookingRecovery) error {
-				_ = j.write(e) // a failed write must not leave the order open; the next write fails again
+				_ = j.write(e) // the order must be cancelled even if this write fails; endAll writes again, and reports the error
 				return nil
 			}))
 		switch {
 		case err != nil:
 			return err
-		case errors.Is(outcome.Err, hotelstays.ErrAmbiguousReference): // cancel each of these orders
+		case errors.Is(outcome.Err, hotelstays.ErrAmbiguousReference): // each of these orders is cancelled below
 		case outcome.State == hotelstays.BookingUnverified:
 			return fmt.Errorf("it could not be found out whether an order exists: %w", outcome.Err)
 		case outcome.State == hotelstays.BookingAbsent:
@@ -187,7 +188,7 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 	if err == nil && len(e.Orders) == 0 {
 		err = errors.New("QueryOrders no longer returns the order, or the order has no platformReferenceNo")
 	}
-	for i := range e.Orders { // also if seek failed
+	for i := range e.Orders { // the known orders are cancelled even if seek failed
 		if failed := s.cancel(ctx, j, e, &e.Orders[i]); failed != nil {
 			err = errors.Join(err, fmt.Errorf("order %s: %w", e.Orders[i].PlatformReferenceNo, failed))
 		}
@@ -205,7 +206,7 @@ const settling = 2 * time.Minute
 // sends Cancel again each minute, because the order may have to be confirmed first. Every second Cancel is in a new session,
 // because the booking's session may have ended.
 func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *OrderRef) error {
-	var since time.Time // the start of the announced status
+	var since time.Time // since when the order has shown the announced status
 	var refused, unseen error
 	const pause = 5 * time.Second
 	for n := range int(confirming / pause) {
@@ -230,7 +231,7 @@ func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *
 			if resp, refused = s.client.Cancel(ctx, req); refused == nil {
 				e.rolledBack = e.rolledBack || ref.Reached && status != nil && (resp.Status == nil || *resp.Status != *status)
 				s.announced(ref, status, resp.Status)
-				_ = j.write(e) // if this fails, Cleanup cancels again
+				_ = j.write(e) // if this write fails, Cleanup cancels the order again
 			}
 		}
 		if err := wait(ctx, pause); err != nil {
@@ -253,7 +254,7 @@ func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (sta
 	orders, err := s.orders(ctx, e.reference())
 	for i := range orders {
 		if o := &orders[i]; o.PlatformReferenceNo == ref.PlatformReferenceNo {
-			e.addOrder(o) // stores a new supplierReferenceNo
+			e.addOrder(o) // stores a supplierReferenceNo that was unknown before
 			status = &o.Status
 		}
 	}

@@ -29,7 +29,7 @@ type EntryState string
 
 // The states of a booking.
 const (
-	EntrySent      EntryState = "sent"      // Book was sent or is about to be sent: an order may exist
+	EntrySent      EntryState = "sent"      // Book was sent or is about to be sent, so an order may exist
 	EntryBooked    EntryState = "booked"    // an order exists
 	EntryCancelled EntryState = "cancelled" // every order of the reference is cancelled
 	EntryAbsent    EntryState = "absent"    // no order exists
@@ -38,7 +38,7 @@ const (
 // JournalEntry is a line of the journal. Only the last line of each reference counts.
 type JournalEntry struct {
 	Time  time.Time  `json:"time"`
-	Made  time.Time  `json:"made"` // when the booking was first sent
+	Made  time.Time  `json:"made"` // when Book was first sent
 	State EntryState `json:"state"`
 	// Recovery has the booking's reference and session. It is used to find the order.
 	Recovery  *hotelstays.BookingRecovery `json:"recovery"`
@@ -51,8 +51,8 @@ type JournalEntry struct {
 	// Reason says why the booking could not be cancelled.
 	Reason string `json:"reason,omitempty"`
 
-	turnedUp   bool // Book was refused, but this run found an order
-	rolledBack bool // this run had to cancel an order twice
+	turnedUp   bool // this run found an order although Book was refused
+	rolledBack bool // this run had to cancel the same order twice
 }
 
 // OrderRef has the reference numbers of an order that the service returned.
@@ -100,15 +100,17 @@ func (e *JournalEntry) index(o *types.Order) int {
 type journal struct {
 	file    *os.File
 	unlock  func()
-	entries []*JournalEntry // one for each reference, oldest first
-	mu      sync.Mutex      // held by write
-	broken  error           // error of the first failed write: nothing may follow an incomplete line
+	entries []*JournalEntry // the last entry of each reference, oldest first
+	mu      sync.Mutex      // held by write, so that lines do not mix
+	// broken is the error of the first failed write. After that nothing more is written, because nothing may follow an
+	// incomplete line.
+	broken error
 }
 
 // openJournal locks and reads a journal. It removes an incomplete last line, which a crash leaves behind. No request was
 // sent after that line.
 func openJournal(path string) (_ *journal, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the caller's
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user chooses the path
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -126,7 +128,7 @@ func openJournal(path string) (_ *journal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	const begin = `{"time":"` // of each line
+	const begin = `{"time":"` // the beginning of each line
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	if torn := string(text[whole:]); !strings.HasPrefix(torn, begin) && !strings.HasPrefix(begin, torn) {
 		return nil, fmt.Errorf("%w: %s is not a journal of the probe: its last line is incomplete", ErrConfig, path)
@@ -146,7 +148,7 @@ func openJournal(path string) (_ *journal, err error) {
 // syncDir syncs a directory, so that a file created in it survives a crash. It does nothing on systems that cannot sync
 // directories.
 func syncDir(path string) error {
-	dir, err := os.Open(path) //nolint:gosec // the folder of the journal
+	dir, err := os.Open(path) //nolint:gosec // path is the folder of the journal
 	if err != nil {
 		return err
 	}

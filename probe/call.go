@@ -23,11 +23,11 @@ type obj = map[string]any
 // call is a request that a rule sends.
 type call struct {
 	op       operation
-	body     any // nil: an empty object
+	body     any // nil sends an empty object
 	session  string
-	currency string            // default: the currency of the run
-	token    string            // default: the token of the run
-	edit     func(http.Header) // changes the request's header before it leaves
+	currency string            // empty means the currency of the run
+	token    string            // empty means the token of the run
+	edit     func(http.Header) // changes the header of the request before it is sent
 	opts     []hotelstays.CallOption
 }
 
@@ -35,7 +35,7 @@ type call struct {
 type answer struct {
 	*Exchange
 	op  operation
-	err error // the reason, if there is no answer
+	err error // why no answer came, or nil
 	// cause is the error that the client returned, even if an answer came. It shows whether a Book may have been executed.
 	cause error
 	coded
@@ -61,7 +61,7 @@ func (r *run) do(c call) *answer {
 			return &answer{op: c.op, err: err}
 		}
 	}
-	if c.op.RateLimit() == 0 { // the rate limit is undocumented
+	if c.op.RateLimit() == 0 { // the rate limit of this operation is undocumented, so its requests are a second apart
 		r.wait(time.Second)
 	}
 	on := &tape{edit: c.edit}
@@ -217,10 +217,10 @@ func decoded(text []byte) (v any) {
 
 // place is a value in an answer.
 type place struct {
-	at      string // such as data.list[3].rooms[0]
+	at      string // the path of the value, such as data.list[3].rooms[0]
 	v       any
-	element any      // the innermost element of a list around it
-	ids     []string // ids of the list elements around it
+	element any      // the innermost list element that contains the value, or nil
+	ids     []string // ids of the list elements that contain the value
 }
 
 // idNames are the members that identify an element of a list.

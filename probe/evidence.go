@@ -21,11 +21,11 @@ import (
 
 const (
 	mask       = "[masked]"
-	maxBody    = 64 << 20 // maximum bytes of a judged answer
-	maxExcerpt = 4 << 10  // maximum bytes kept of a body
-	maxText    = 2 << 10  // maximum bytes of a finding or a reason
+	maxBody    = 64 << 20 // maximum bytes of an answer that is judged
+	maxExcerpt = 4 << 10  // maximum bytes of a body in the evidence
+	maxText    = 2 << 10  // maximum bytes of a finding or of a reason
 
-	maxEvidence = 10 // only the last exchanges of a rule are kept
+	maxEvidence = 10 // how many exchanges the evidence of a rule keeps, from its last exchange backwards
 )
 
 // Exchange is a request and its answer, without secrets and personal data.
@@ -38,7 +38,7 @@ type Exchange struct {
 	// Status is 0 if no answer came; Error says why.
 	Status int               `json:"status"`
 	Header map[string]string `json:"header,omitempty"`
-	Body   string            `json:"body,omitempty"` // the first 4 KiB of the answer
+	Body   string            `json:"body,omitempty"` // the beginning of the answer's body, at most 4 KiB
 	// Element is the JSON of the list element that breaks the rule. It is set only if Body is cut off.
 	Element string `json:"element,omitempty"`
 	Took    int64  `json:"milliseconds"`
@@ -51,7 +51,7 @@ type Exchange struct {
 type rawAnswer struct {
 	header http.Header
 	body   []byte
-	gzip   bool // the body was compressed
+	gzip   bool // whether the service had compressed the body
 }
 
 // curl returns a command that repeats the request. The command reads the token from the shell variable TOKEN, the secrets
@@ -66,7 +66,7 @@ func (e *Exchange) curl() string {
 	for _, name := range slices.Sorted(maps.Keys(e.RequestHeader)) {
 		value := e.RequestHeader[name]
 		switch name {
-		case "Request-Id": // the service refuses a repeated Request-Id
+		case "Request-Id": // left out, because the service refuses a Request-Id that it has seen before
 		case "Authorization":
 			if value == "Bearer "+mask {
 				b.WriteString(` -H "Authorization: Bearer $TOKEN"`)
@@ -92,7 +92,7 @@ type recorded struct{}
 // tape records the requests and answers of one call. It has a mutex because the client may still renew its token after the
 // call has ended.
 type tape struct {
-	edit func(http.Header) // optional: changes requests
+	edit func(http.Header) // if set, changes each request
 	mu   sync.Mutex
 	list []*Exchange
 }
@@ -162,7 +162,7 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 // masker hides secrets and personal data: the values given to add, and the values whose JSON name is in maskedNames.
 type masker struct {
 	mu     sync.Mutex
-	values []string // longest first, because one value may contain another
+	values []string // longest first, because a value may contain a shorter value
 }
 
 func (m *masker) add(value string) {
@@ -277,6 +277,6 @@ func encoded(v any) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // texts and decoded values always encode
+	_ = enc.Encode(v) // Encode cannot fail, because v holds only texts and decoded JSON
 	return strings.TrimSuffix(out.String(), "\n")
 }

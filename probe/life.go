@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	confirming  = 15 * time.Minute // maximum wait for a confirmation, which takes 3 to 10 minutes
-	lasting     = time.Minute      // time that a status must last, because an order may show it later than its voucher
-	longestLink = 2 * time.Hour    // maximum wait for the end of a link, because the order must be cancelled within a day
+	confirming  = 15 * time.Minute // maximum wait for the confirmation of an order, which takes 3 to 10 minutes
+	lasting     = time.Minute      // how long a status must last, because the order may show a new status later than its voucher
+	longestLink = 2 * time.Hour    // maximum wait for the end of a download link, because the order must be cancelled within a day
 )
 
 // longestPassport is a passport number of the maximum length. Orders show its last four characters, which occur nowhere
@@ -32,26 +32,26 @@ type booked struct {
 	offer   stayOffer
 	body    obj
 	entry   *JournalEntry
-	order   *types.Order // nil after a refusal
-	gender  *answer      // the refusal, if any, of the same Book with genders in other forms
+	order   *types.Order // nil if Book was refused
+	gender  *answer      // if the service refused a Book with other forms of a gender, its answer
 
 	// voucher:
 	issued    hotelstays.OrderVoucherResponse
 	confirmed types.OrderStatus
-	passed    []types.OrderStatus // statuses before the confirmation, besides 0 and 1
+	passed    []types.OrderStatus // the statuses before the confirmation, except 0 and 1
 
 	// cancelled:
 	cancel   hotelstays.CancelResponse
 	cancelAt time.Time // when Cancel was sent
 	was      types.OrderStatus
-	fee      types.Money // announced by the offer
-	feeErr   error       // why the offer announced no fee
+	fee      types.Money // the cancellation fee that the offer announced
+	feeErr   error       // why the fee is unknown
 
 	// ended:
-	last     *types.Order // nil if QueryOrders no longer shows the order
-	reached  bool         // the order has had the status that Cancel announced
+	last     *types.Order // nil if QueryOrders no longer returns the order
+	reached  bool         // whether the order has shown the status that Cancel announced
 	document types.VoucherStatus
-	done     bool // for a minute, order and voucher have shown the cancellation
+	done     bool // whether order and voucher have shown the cancellation for a minute
 }
 
 // order makes the first booking of the run, which most rules use. If the service refuses it, these rules are not tried.
@@ -81,7 +81,7 @@ func (r *run) spare() *booked {
 				how.rooms = oneRoom
 				b = r.book(how)
 			}
-			r.order() // if the service refuses this booking too, the passport number is not the reason
+			r.order() // if the service refuses an ordinary booking, too, the passport number is not the reason
 		}
 		return r.made(b)
 	})
@@ -105,10 +105,10 @@ func (r *run) turnedDown(how sending, want expectation) (text string) {
 	breaks(b.refusal() && len(b.entry.Orders) > 0, "Book was refused with %s, but an order exists", b.answer)
 	codes := r.facts.RefusalCodes[opBook]
 	if b.entry.State != EntryAbsent || !errors.As(b.cause, new(*hotelstays.OutcomeUnknownError)) || slices.Contains(codes, int(*b.Code)) {
-		return text // no new fact: the client treats this code as a refusal already
+		return text // the answer shows no new refusal code
 	}
 	all := map[operation][]int{}
-	maps.Copy(all, r.facts.RefusalCodes) // the map may belong to the caller
+	maps.Copy(all, r.facts.RefusalCodes) // a copy, because the map may belong to the caller
 	all[opBook] = append(slices.Clone(codes), int(*b.Code))
 	r.facts.RefusalCodes = all
 	return text
@@ -148,7 +148,7 @@ func (b *booked) among(a *answer) *types.Order {
 	orders := read[hotelstays.QueryOrdersResponse](a).Orders
 	for i := range orders {
 		if o := &orders[i]; o.PlatformReferenceNo == b.order.PlatformReferenceNo {
-			b.order.SupplierReferenceNo = o.SupplierReferenceNo // it may not have been known before
+			b.order.SupplierReferenceNo = o.SupplierReferenceNo // the answer to Book may have had no supplierReferenceNo yet
 			return o
 		}
 	}
@@ -218,10 +218,10 @@ func (r *run) voucher() *booked {
 		b.passed = slices.DeleteFunc(slices.Compact(seen), func(status types.OrderStatus) bool {
 			return status == b.confirmed || status <= types.OrderConfirming
 		})
-		r.lastButOne() // the last evidence of the rule is the answer with the voucher
+		r.lastButOne() // the last answer counts as the proof of the rule, and must be the answer with the voucher
 		log := r.log
 		r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo, "includeDocument": true})
-		_ = r.download(*b.issued.Voucher) // the judge checks both documents
+		_ = r.download(*b.issued.Voucher) // the judge checks the downloaded document and the document in the answer
 		r.log = log
 		return b
 	})
@@ -237,7 +237,7 @@ func (r *run) lastButOne() {
 // document is not kept as evidence, because it contains names of guests, and the link is secret.
 func (r *run) download(v types.Voucher) error {
 	r.masker.add(v.DownloadURL)
-	v.Content = nil // otherwise the client would use the content and not download
+	v.Content = nil // DownloadVoucher downloads only a voucher without Content
 	return r.client.DownloadVoucher(r.ctx, &v, io.Discard)
 }
 
@@ -260,7 +260,7 @@ func (r *run) cancelled() *booked {
 		b.cancel = *read[hotelstays.CancelResponse](r.do(r.cancelling(b)))
 		if i := b.entry.index(b.order); i >= 0 {
 			r.announced(&b.entry.Orders[i], &b.was, b.cancel.Status)
-			_ = r.allowance.journal.write(b.entry) // if this fails, Cleanup cancels again
+			_ = r.allowance.journal.write(b.entry) // if this write fails, Cleanup cancels the order again
 		}
 		return b
 	})

@@ -242,14 +242,14 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	if cfg.Share == 0 {
 		cfg.Share = 0.1
 	}
-	if !(cfg.Share > 0 && cfg.Share <= 1) || cfg.Patience < 0 { // also refuses NaN
+	if !(cfg.Share > 0 && cfg.Share <= 1) || cfg.Patience < 0 { // this form also refuses NaN
 		return nil, nil, fmt.Errorf("%w: -share must be above 0 and at most 1, and -patience not negative", ErrConfig)
 	}
 	cfg.CheckIn = cmp.Or(cfg.CheckIn, types.DateOf(time.Now().AddDate(0, 0, 60)))
 	s := &session{cfg: cfg, masker: &masker{}}
 	s.bench = newBench(s.masker)
 	if cfg.Facts != nil {
-		s.facts = *cfg.Facts // the run replaces only the facts that it finds
+		s.facts = *cfg.Facts // the run replaces only the facts that it finds itself
 	}
 	s.masker.add(cfg.Credential.AppSecret.Reveal())
 	if cfg.OAuth != nil {
@@ -262,7 +262,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	through.Transport = &recorder{base: cmp.Or[http.RoundTripper](through.Transport, http.DefaultTransport), masker: s.masker, bench: s.bench}
 	s.http = through
 	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat([]hotelstays.Option{
-		hotelstays.WithTimeout(2 * time.Minute), // includes the wait for a Retry-After
+		hotelstays.WithTimeout(2 * time.Minute), // long enough for a wait that Retry-After asks for
 	}, cfg.Options, []hotelstays.Option{
 		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(newPaced(cfg.Share)),
 	})...)
@@ -287,7 +287,7 @@ func (s *session) greet(ctx context.Context) error {
 			s.notes = append(s.notes, fmt.Sprintf("this machine's clock and the service's differ by %s", off.Abs()))
 		}
 	}
-	// This call makes the client fetch its token now. Otherwise the evidence of a rule would contain the request for it.
+	// The client fetches its token with this call. Otherwise the evidence of a rule would contain the token request.
 	_, _ = s.client.FindOrder(ctx, unknownReference)
 	return nil
 }

@@ -90,7 +90,8 @@ func Rules() []Rule {
 	all := judged(slices.Concat(reads, patientRules, books))
 	ofReads := slices.DeleteFunc(slices.Clone(all), func(r Rule) bool { return !r.provokedByReads() })
 	others := slices.DeleteFunc(all, Rule.provokedByReads)
-	return slices.Concat(reads, ofReads, patientRules, books, others, settlingRules) // patientRules wait so long that shared sessions may end
+	// patientRules come after all other reads, because they wait so long that shared sessions may end.
+	return slices.Concat(reads, ofReads, patientRules, books, others, settlingRules)
 }
 
 func (r Rule) provokedByReads() bool {
@@ -159,7 +160,7 @@ type State string
 // The states of a result.
 const (
 	Held     State = "held"      // the service does what the document promises
-	Found    State = "found"     // an open point: Result.Found is what the service does
+	Found    State = "found"     // an open point of the document: Result.Found says what the service does
 	Weak     State = "weak"      // the document allows what the service does, but clients have trouble with it
 	Broken   State = "broken"    // the service contradicts the document
 	NotTried State = "not tried" // Result.Reason says why
@@ -182,7 +183,7 @@ type Result struct {
 // untried is the error of a rule that could not be judged.
 type untried struct {
 	why   string
-	cause error // the error of an earlier step, if it failed
+	cause error // if an earlier step failed, its error
 }
 
 func (u untried) Error() string { return u.why }
@@ -254,7 +255,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	res.Found = s.masker.short(r.found)
 	for _, ex := range r.log[max(0, len(r.log)-maxEvidence):] {
 		kept := *ex
-		kept.raw = nil // the report outlives the run
+		kept.raw = nil // the unmasked answer is dropped, because the report outlives the run
 		res.Evidence = append(res.Evidence, kept)
 	}
 	switch {
@@ -263,7 +264,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	case err != nil && !errors.As(err, &missing):
 		res.State, res.Reason = Broken, s.masker.short(err.Error())
 		if n := len(res.Evidence); n > 0 {
-			res.Curl = res.Evidence[n-1].curl() // the last answer is the answer that broke the rule
+			res.Curl = res.Evidence[n-1].curl() // the last answer broke the rule
 		}
 	case r.weak != "":
 		res.State, res.Reason = Weak, s.masker.short(r.weak)

@@ -141,7 +141,8 @@ var confirmedRules = life([]moment{
 				continue
 			}
 			a := r.get(opOrderVoucher, obj{name: value})
-			if a.Code == nil || *a.Code != types.CodeAmbiguousReference { // several orders may have the reference
+			// This refusal is allowed, because several orders may have the reference.
+			if a.Code == nil || *a.Code != types.CodeAmbiguousReference {
 				a.ok()
 			}
 		}
@@ -174,7 +175,7 @@ var cancelRules = slices.Concat(life([]moment{
 		skip(b.feeErr != nil, "%v", b.feeErr)
 		skip(is == nil, "there is no serviceFee")
 		more, err := is.Cmp(b.fee)
-		fee, _ := is.Decimal() // Cmp reports the error
+		fee, _ := is.Decimal() // if the amount is invalid, Cmp has returned the error
 		r.suffers(err != nil || more > 0 || fee.IsNegative(), "serviceFee is %s, and the offer announced %s", is, b.fee)
 		r.find("serviceFee is %s, and the offer announced %s", is, b.fee)
 	}},
@@ -228,7 +229,7 @@ var cancelRules = slices.Concat(life([]moment{
 type filter struct {
 	name, member string
 	after        func(*run) *booked
-	is           func(*run, *booked) any // the order's reference, status or time; the zero time means unknown
+	is           func(*run, *booked) any // returns the order's reference, status or time; the zero time means unknown
 }
 
 var filterRules = func() (all []Rule) {
@@ -252,7 +253,7 @@ var filterRules = func() (all []Rule) {
 }()
 
 func day(date types.Date) time.Time {
-	t, _ := date.Time() // an unreadable time stays zero, which means unknown
+	t, _ := date.Time() // an unreadable date becomes the zero time, which means unknown
 	return t
 }
 
@@ -315,7 +316,7 @@ func (f filter) try(r *run) {
 			ignored = out[i][0]
 		}
 		if there || !taken {
-			continue // with the next form
+			continue // tries the next form of the filter
 		}
 		r.find("accepted: %v", out[i][0])
 		for _, other := range out[i][1:] {

@@ -243,7 +243,7 @@ func unfiltered(a *answer) string {
 type walk struct {
 	name, promise string
 	op            operation
-	size, other   int // page sizes: all pages are read once with each size, unless it is 0
+	size, other   int // page sizes: the walk reads the listing with size, and then with other unless other is 0
 	by            string
 }
 
@@ -293,7 +293,7 @@ func (w walk) pages(r *run, size int) (all []string, whole bool) {
 		r.suffers(w.by == "" && num > 1 && len(hotels) == 0, "page %d says that a page follows, but page %d is empty", num-1, num)
 		all = append(all, hotels...)
 		r.find("totals: %t; the pages share a session: %t", total != 0, shared)
-		r.log = r.log[max(0, len(r.log)-4):] // keep only the last answers as evidence
+		r.log = r.log[max(0, len(r.log)-4):] // the last four answers are enough as evidence
 		if !a.more() {
 			n := len(hotelIDs(w.page(r, size, num+1, session)))
 			breaks(n > 0, "page %d says that no page follows, but page %d has %d hotels", num, num+1, n)

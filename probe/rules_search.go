@@ -191,7 +191,7 @@ var searchRules = rules("", []line{
 		r.find("%s", lists("exchangeRateSnapshot")(r, r.changed(opCheckAvail, obj{"Currency": "EUR"})))
 	}},
 	{"check/same", "a changed price has a statusRemark; where", func(r *run) {
-		r.anew() // a remark may be only in the first answer
+		r.anew() // a new search, because only the first answer about an offer may have the remark
 		a := r.checked()
 		for _, around := range []string{"", "basic.", "roomRatePkg."} {
 			if a.first(around+"statusRemark") != nil {

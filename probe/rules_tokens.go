@@ -19,8 +19,8 @@ import (
 
 const (
 	maxTTL           = 31_536_000
-	nobody           = "none-of-the-service" // an invalid token
-	wrongSecret      = "not-the-secret"      // an invalid secret
+	nobody           = "none-of-the-service" // a token that the service must refuse
+	wrongSecret      = "not-the-secret"      // a secret that the service must refuse
 	unknownReference = "probe-no-such-order"
 	noSession        = "probe-no-session"
 )
@@ -132,7 +132,7 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 		for _, scope := range scopes {
 			a := r.changed(opOAuthToken, obj{"scope": scope})
 			if r.token(a) == "" {
-				continue // the client does not have this scope
+				continue // the client may not have this scope
 			}
 			form, all := "at the top level", decoded(a.raw.body).(obj)
 			if data, ok := all["data"].(obj); ok {
@@ -149,7 +149,7 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 		for _, scope := range scopes {
 			token := r.token(r.changed(opOAuthToken, obj{"scope": scope}))
 			if token == "" {
-				continue // the client does not have this scope
+				continue // the client may not have this scope
 			}
 			ops := r.opened(token)
 			if any = append(any, ops...); len(ops) > 0 {
@@ -223,8 +223,8 @@ func (r *run) remaining(op operation) int64 {
 }
 
 const (
-	ticketLimit = 5               // requests per second
-	idle        = 2 * time.Second // after this pause no earlier request counts
+	ticketLimit = 5               // the documented rate limit of Ticket, in requests per second
+	idle        = 2 * time.Second // after a pause of this length, no earlier request counts
 )
 
 var limitRules = append(rules("", []line{
@@ -242,7 +242,7 @@ var limitRules = append(rules("", []line{
 	}},
 	{"limits/own", "requests of one operation do not count towards the rate limit of another", func(r *run) {
 		var shared []operation
-		for range 3 { // another process behind this address may interfere once, but hardly three times
+		for range 3 { // another process behind the same address may send a request at the same time once, but hardly three times
 			r.offer()
 			r.wait(1100 * time.Millisecond)
 			var now []operation
@@ -279,7 +279,8 @@ var limitRules = append(rules("", []line{
 		const pause = 600 * time.Millisecond
 		r.limited(ticketLimit, idle)
 		skip(len(r.limited(ticketLimit, pause)) < ticketLimit, "the limit is not the documented one")
-		r.find("they do: %t", len(r.limited(ticketLimit, pause)) > 0) // all requests in this second are refused
+		// If refused requests count, the service refuses some of these requests, too.
+		r.find("they do: %t", len(r.limited(ticketLimit, pause)) > 0)
 	}},
 	{"limits/each", "each operation has its own rate limit", func(r *run) {
 		skip(len(r.limited(2*ticketLimit, idle)) == 0, "no request got HTTP 429")

@@ -257,7 +257,7 @@ func (r *run) apply(c *call, change obj) {
 			c.token = text
 		case name[0] <= 'Z':
 			if name == "Authorization" {
-				c.token = nobody // otherwise the client would renew the token of the run
+				c.token = nobody // otherwise a refusal would make the client renew the token of the run
 			}
 			c.edit = func(h http.Header) {
 				if h.Set(name, text); value == nil {
@@ -312,7 +312,7 @@ func everyOp(name string, value any) (all []obj) {
 type twins struct {
 	name, promise string
 	op            operation
-	of            func(*answer) []string // the part of the answers that must be equal
+	of            func(*answer) []string // selects the part of an answer that must be the same in all answers
 	changes       []obj
 }
 

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	redelivering = 5 * time.Minute  // how long the run waits for a second delivery
-	overtaken    = 10 * time.Second // how late an event may come after a newer event
+	redelivering = 5 * time.Minute  // how long the run waits until the service delivers an event again
+	overtaken    = 10 * time.Second // the maximum delay of an event after a newer event
 	idHeader     = "X-Platform-Event-Id"
 	signHeader   = "X-Platform-Signature"
 )
@@ -52,7 +52,7 @@ func (d delivery) fields() (f struct {
 	Event     types.EventKind `json:"event"`
 	Time      int64           `json:"eventTime"`
 }) {
-	_ = json.Unmarshal(d.body, &f) // unreadable fields stay empty
+	_ = json.Unmarshal(d.body, &f) // if a field is unreadable, it stays empty
 	return f
 }
 
@@ -98,7 +98,7 @@ var webhookRules = rules("-callback", []line{
 		types, all := obj{}, obj{}
 		for _, d := range r.events() {
 			types[d.header.Get("Content-Type")] = true
-			_ = json.Unmarshal(d.body, &all) // adds the members to those of earlier events
+			_ = json.Unmarshal(d.body, &all) // json.Unmarshal adds the members to the members of earlier events
 		}
 		r.find("%s; Content-Type: %s", members(all), members(types))
 	}},
@@ -132,8 +132,8 @@ type delivery struct {
 	method string
 	header http.Header
 	body   []byte
-	err    error // the signature or the body is invalid
-	status int   // the HTTP status of the answer to the delivery
+	err    error // why the signature or the body is invalid, or nil
+	status int   // the HTTP status with which the handler answered the delivery
 }
 
 // ServeHTTP stores a delivery, and answers it with HTTP 204, or the first delivery with HTTP 503.
@@ -148,7 +148,7 @@ func (c *Callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if len(c.got) == 0 {
 		d.status = http.StatusServiceUnavailable
 	}
-	if len(c.got) < 1000 { // limited, because anybody can call this handler
+	if len(c.got) < 1000 { // the number is limited, because anybody can call this handler
 		c.got = append(c.got, d)
 	}
 	c.mu.Unlock()

@@ -36,7 +36,7 @@ func (m *memo[T]) get(r *run, what string, look func() T) T {
 	if m.err != nil {
 		cause := m.err
 		if errors.As(cause, new(untried)) {
-			cause = nil // another rule checks this
+			cause = nil // the step was not tried, which is no fault of the service
 		}
 		panic(stop{untried{fmt.Sprintf("needs %s: %v", what, m.err), cause}})
 	}
@@ -79,8 +79,8 @@ type offer struct {
 	*answer
 	hotelstays.HotelRatesResponse
 	session  string
-	hotel    string // the id that was sent to HotelRates
-	property string // the hotel's id in searches
+	hotel    string // the hotel id that HotelRates was called with
+	property string // the id of the same hotel in answers of searches
 	types.RoomRatePkg
 }
 

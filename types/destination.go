@@ -73,5 +73,5 @@ type DestinationsInclude string
 // The documented values of DestinationsInclude.
 const (
 	DestinationsIncludeStandard DestinationsInclude = "standard" // metadata and the basic hierarchy; the default
-	DestinationsIncludeDetails  DestinationsInclude = "details"  // coordinates and the whole hierarchy, too
+	DestinationsIncludeDetails  DestinationsInclude = "details"  // like standard, but also with coordinates and the whole hierarchy
 )

@@ -28,7 +28,7 @@ const maxLiteral = 256
 //
 // The number of decimals of a currency is not sent. JPY amounts usually have none, and KWD amounts three.
 type Money struct {
-	_ [0]func() // not comparable with ==: 120.5 and 120.50 are equal
+	_ [0]func() // makes == a compile error, because 120.5 and 120.50 are equal amounts
 
 	// Currency is the currency's code, as it was sent.
 	Currency string `json:"currency"`
@@ -41,7 +41,7 @@ type Money struct {
 // NewMoney returns an amount with the digits of d: 120.50 stays "120.50". If the exponent of d is beyond ±64,
 // Decimal of the result is an error.
 func NewMoney(currency string, d decimal.Decimal) Money {
-	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent { // its digits could fill the memory
+	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent { // StringFixed could write so many digits that they fill the memory
 		return Money{Currency: currency, Amount: json.Number(fmt.Sprintf("%se%d", d.Coefficient(), d.Exponent()))}
 	}
 	return Money{Currency: currency, Amount: json.Number(d.StringFixed(-min(d.Exponent(), 0)))}
@@ -57,7 +57,7 @@ func (m Money) Decimal() (decimal.Decimal, error) {
 		return decimal.Decimal{}, fmt.Errorf("%w: %d characters; the limit is %d", ErrAmount, len(m.Amount), maxLiteral)
 	}
 	d, err := decimal.NewFromString(string(m.Amount))
-	if err != nil || !json.Valid([]byte(m.Amount)) { // decimal also accepts a leading + or 0
+	if err != nil || !json.Valid([]byte(m.Amount)) { // decimal also accepts a leading + or 0, which JSON forbids
 		return decimal.Decimal{}, fmt.Errorf("%w: %q is not a JSON number", ErrAmount, string(m.Amount))
 	}
 	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent {
@@ -73,7 +73,7 @@ func (m Money) Add(n Money) (Money, error) {
 	if err != nil {
 		return Money{}, err
 	}
-	return NewMoney(m.Currency, a.Add(b)), nil // keeps the larger number of decimals: 1.5 + 1.50 is 3.00
+	return NewMoney(m.Currency, a.Add(b)), nil // Add keeps the larger number of decimals: 1.5 + 1.50 is 3.00
 }
 
 // Cmp compares m and n by value, so that 120.5 equals 120.50. It returns -1 if m is less than n, 0 if they are equal, and 1

@@ -12,7 +12,7 @@ import (
 type Operation string
 
 // paths maps each operation to its path below the base URL.
-var paths = map[Operation]string{ //nolint:gosec // they hold no secrets
+var paths = map[Operation]string{ //nolint:gosec // the paths hold no secrets
 	"Ticket":            "/api/auth/ticket",
 	"OAuthToken":        "/api/v1/oauth/token",
 	"Destinations":      "/api/search/destinations",
@@ -80,7 +80,7 @@ type PermitResult struct {
 	ArrivedBy time.Time
 	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival.
 	FirstByte   time.Time
-	RateLimited bool // the answer was a 429; a call of Pause follows
+	RateLimited bool // the answer was a 429, and a call of Pause follows
 }
 
 // Scope is a permission of an OAuth token.

@@ -136,7 +136,7 @@ func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 	}
 	var fee *Money
 	var next time.Time
-	fees := map[time.Time]Money{} // the key is the deadline
+	fees := map[time.Time]Money{} // the fees by their deadlines
 	for i, step := range p.CancelFees {
 		deadline, err := step.Until.Time()
 		other, twice := fees[deadline.UTC()]
@@ -189,5 +189,5 @@ const (
 	OfferCheckOut         OfferField = "checkOut"
 	OfferPackaging        OfferField = "includesPackaging"
 	OfferRatePkgID        OfferField = "ratePkgId"
-	OfferCancelTime       OfferField = "cancelTime" // of orders only
+	OfferCancelTime       OfferField = "cancelTime" // used only for orders
 )

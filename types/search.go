@@ -24,10 +24,11 @@ type EmptyReasonCode string
 
 // The documented reasons.
 const (
-	EmptyReasonNoSupplierEnabled    EmptyReasonCode = "NO_SUPPLIER_ENABLED"
-	EmptyReasonNoSupplierPermitted  EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
-	EmptyReasonAllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED" // by market, currency, language or inventory restriction
-	EmptyReasonNoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED"   // all suppliers were asked, and all failed
+	EmptyReasonNoSupplierEnabled   EmptyReasonCode = "NO_SUPPLIER_ENABLED"
+	EmptyReasonNoSupplierPermitted EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
+	// All suppliers were excluded: by market, currency, language or inventory restriction.
+	EmptyReasonAllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED"
+	EmptyReasonNoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED" // all suppliers were asked, and all failed
 )
 
 // EmptyReason explains a search without hotels.

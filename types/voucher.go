@@ -7,10 +7,10 @@ type VoucherStatus string
 
 // The voucher states. None of them is an error.
 const (
-	VoucherGenerated    VoucherStatus = "GENERATED"     // the only state with a document
+	VoucherGenerated    VoucherStatus = "GENERATED"     // the only status with a document
 	VoucherNotGenerated VoucherStatus = "NOT_GENERATED" // no document yet; the booking is valid
 	VoucherPending      VoucherStatus = "PENDING"       // the document is being made
-	VoucherFailed       VoucherStatus = "FAILED"        // generation was tried and not completed
+	VoucherFailed       VoucherStatus = "FAILED"        // the service tried to make the document, but did not complete it
 	VoucherCancelled    VoucherStatus = "CANCELLED"     // the booking is cancelled: no document
 )
 
@@ -39,7 +39,7 @@ type Voucher struct {
 // VoucherSignature proves that a document is unchanged.
 type VoucherSignature struct {
 	Alg   string `json:"alg"`
-	KeyID string `json:"keyId"` // which of the platform's keys signed
+	KeyID string `json:"keyId"` // the id of the platform's key that made the signature
 	// Digest is the SHA-256 of the issued bytes, in lower-case hex.
 	Digest string `json:"digest"`
 	// Signature is an HMAC with a key of the platform: callers cannot check it.

@@ -30,11 +30,11 @@ type trace struct {
 
 	askedConn    atomic.Bool // the transport asked for a connection, which proves that the transport reports events
 	gotConn      atomic.Bool
-	wroteHeaders atomic.Bool // the headers were written, so the request may arrive
+	wroteHeaders atomic.Bool // the transport has written the headers, so the request may arrive
 
-	mu         sync.Mutex // makes the permit's Sent come before its Done
-	sent, done bool       // whether the permit's Sent and Done were called
-	firstByte  time.Time  // arrival of the first byte of the answer
+	mu         sync.Mutex // guards the fields below, so that Permit.Sent comes before Permit.Done
+	sent, done bool       // whether Permit.Sent and Permit.Done were called
+	firstByte  time.Time  // when the first byte of the answer arrived
 }
 
 func (t *trace) context(ctx context.Context) context.Context {
@@ -101,7 +101,7 @@ func (t *trace) result(resp *http.Response) types.PermitResult {
 		return types.PermitResult{}
 	}
 	r := types.PermitResult{FirstByte: t.firstByte, RateLimited: resp.StatusCode == http.StatusTooManyRequests}
-	if r.FirstByte.IsZero() { // the transport reports no events
+	if r.FirstByte.IsZero() { // the transport reports no events, so the time of the first byte is unknown
 		r.FirstByte = time.Now()
 	}
 	if cost, err := strconv.ParseUint(resp.Header.Get("Server-Cost-Milliseconds"), 10, 31); err == nil {

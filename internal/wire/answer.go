@@ -94,10 +94,10 @@ func Peek(ctx context.Context, body []byte) (env Envelope, data []byte, ok bool)
 
 type answerReader struct {
 	Envelope
-	target  Target // if Read is nil, the data is skipped
-	data    []byte // the skipped data
-	hasData bool   // the data was read
-	dataErr error  // the reason why the data is unusable
+	target  Target // if target.Read is nil, the data is skipped
+	data    []byte // the JSON text of the data, if the data was skipped
+	hasData bool   // whether the data was decoded into target
+	dataErr error  // why the data is unusable, or nil
 	codeErr error
 }
 

@@ -12,17 +12,17 @@ import (
 type Feed struct {
 	source  io.LimitedReader
 	limit   int64
-	text    []byte                 // the text that has arrived, without the removed parts
-	hole    struct{ from, to int } // a removed part of the text, which still takes memory
-	removed int                    // bytes removed so far
-	done    bool                   // nothing more arrives
-	err     error                  // why nothing more arrives; nil: the text has ended
+	text    []byte                 // the bytes that have arrived, without the bytes that close has removed
+	hole    struct{ from, to int } // the part of text that close will remove next
+	removed int                    // how many bytes close has removed
+	done    bool                   // no more bytes will arrive
+	err     error                  // why the arrival failed, or nil
 	waited  time.Duration
 }
 
 const (
-	minFeed = 512       // free bytes that the buffer has before a read
-	maxRead = 256 << 10 // the largest number of bytes of one read
+	minFeed = 512       // minimum of free bytes in the buffer before each read
+	maxRead = 256 << 10 // maximum of bytes in one read
 )
 
 // whole returns a Feed of a complete text.
@@ -59,7 +59,7 @@ func (f *Feed) Stop() { f.done = true }
 
 // more reads once, and reports whether bytes arrived.
 func (f *Feed) more() bool {
-	const attempts = 100 // reads that return nothing before an error, as in bufio
+	const attempts = 100 // after so many empty reads in a row, more gives up, as bufio does
 	if cap(f.text)-len(f.text) < minFeed && !f.done {
 		f.text = slices.Grow(f.text, max(len(f.text), 16<<10))
 	}
@@ -69,7 +69,7 @@ func (f *Feed) more() bool {
 		if f.done {
 			return false
 		}
-		room := f.text[len(f.text) : cap(f.text)-1] // leaves a byte for the zero that window adds
+		room := f.text[len(f.text) : cap(f.text)-1] // one byte stays free for the zero that window appends
 		n, err := io.Reader(&f.source).Read(room[:min(len(room), maxRead)])
 		f.text = f.text[:len(f.text)+n]
 		if f.done = err != nil; err != io.EOF {
@@ -135,7 +135,8 @@ func (l *Lexer) more() bool {
 		return false
 	}
 	before, interns := len(l.feed.text), l.interned != nil
-	l.internStrings(false) // meanwhile other calls use the table, so that it stays in the processor's cache
+	// While this Lexer waits, other calls can use the table, so that the table stays in the processor's cache.
+	l.internStrings(false)
 	more := l.feed.more()
 	l.internStrings(interns)
 	l.body = l.feed.window()

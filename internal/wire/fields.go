@@ -57,8 +57,8 @@ func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 //
 // Names are half of an answer. So the text is first compared with the name that followed the same field last time.
 type fieldNames struct {
-	quoted []string                    // each with its quotes and a colon
-	next   [maxFields + 2]atomic.Int32 // the field that followed field i-1 last time; of 0: the first field
+	quoted []string                    // the name of each field in quotation marks, followed by a colon
+	next   [maxFields + 2]atomic.Int32 // next[i+1] is the field that followed field i last time; next[0] is the first field
 	learnt atomic.Int32
 	exact  []string
 }
@@ -89,9 +89,9 @@ func (l *Lexer) unique(f *fieldNames, seen *seenFields, field int) int {
 }
 
 const (
-	maxFields = 64   // of a struct; also the index of an unknown field
-	maxAbsent = 2    // fields in a row that may be absent without a search for the name
-	maxLearnt = 1024 // changes of the order that are stored; more would make goroutines wait for each other's writes
+	maxFields = 64   // the most fields of a struct; for an unknown name, find returns maxFields
+	maxAbsent = 2    // how many absent fields in a row expect can pass; after more, find searches for the name
+	maxLearnt = 1024 // how many changes of the order are stored; with more, goroutines would wait for each other's writes
 )
 
 // next moves from the value of the field last to the next known field, and returns that field. At the beginning of the

@@ -18,20 +18,20 @@ import (
 type Lexer struct {
 	body   []byte
 	pos    int
-	depth  int    // objects and arrays around pos, without skipped objects and arrays
-	name   []byte // the name of the current member, until its value is read
+	depth  int    // number of open objects and arrays at pos, not counted inside a skipped value
+	name   []byte // the name of the current member; valid until the value of the member is read
 	failed bool
 
 	ctx      context.Context
-	nextPoll int   // the offset at which ctx is polled again
-	budget   int   // bytes of memory that may still be allocated
-	err      error // of ctx, or of take
+	nextPoll int   // the offset at which poll checks ctx again
+	budget   int   // how many bytes of memory may still be allocated
+	err      error // the error of ctx or of the function take, if one of them ended the reading
 
-	interned *internTable // nil: strings are not interned
-	scratch  []byte       // where escaped text is decoded
+	interned *internTable // the table of common strings; nil while strings are not interned
+	scratch  []byte       // a buffer for the decoding of escaped text
 	notes
 	reading answerReader
-	feed    *Feed // where the body comes from
+	feed    *Feed // the source of body
 	// take, if set, receives each hotel when its last byte has arrived. The decoded list of hotels then stays empty.
 	take func(*types.Hotel) error
 }

@@ -79,7 +79,7 @@ func (list *List[T]) keep(l *Lexer, read func(*Lexer, *T)) []T {
 		exact = exact[:kept]
 	}
 	if cap(buffer) <= maxBuffered {
-		clear(buffer) // so that the pool keeps no other memory alive
+		clear(buffer) // otherwise the pool would keep memory of the elements alive
 		*pooled = buffer
 		list.buffers.Put(pooled)
 	}
@@ -98,7 +98,7 @@ func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark
 	}
 	fits := !l.mismatched
 	l.required = l.required || list.Whole && !fits
-	l.mismatched = l.mismatched && !list.Essentials // the list without this element is no mismatch
+	l.mismatched = l.mismatched && !list.Essentials // a list with Essentials leaves the element out, and is no mismatch itself
 	l.leave(before, "", index)
 	return fits && !null || !list.Essentials
 }

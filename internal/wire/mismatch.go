@@ -12,12 +12,12 @@ import (
 
 type notes struct {
 	found      Mismatches
-	unusable   *UnusableError // the first such error; the reading has failed
-	events     int            // grows with each note, so that a reader sees whether its value had one
-	mismatched bool           // the value that was read last is a mismatch, and is empty
+	unusable   *UnusableError // the first error that made the answer unusable; this error ended the reading
+	events     int            // number of notes: a reader compares it to see whether its own value caused a note
+	mismatched bool           // the value that was read last is a mismatch, and its variable is empty
 	// lost counts mismatches. A mismatch inside a struct whose essential fields are complete is not counted.
 	lost     int
-	required bool // a mismatch was found that must not be left out
+	required bool // whether a mismatch was found that even a lenient reading must not leave out
 }
 
 // mark is the state of the notes before a value was read.

@@ -29,8 +29,8 @@ func (l *Lexer) text() []byte {
 }
 
 const (
-	each = 0x0101010101010101 // each*b holds the byte b eight times
-	high = 0x8080808080808080 // the highest bit of each byte
+	each = 0x0101010101010101 // each*b is a word that holds the byte b eight times
+	high = 0x8080808080808080 // the highest bit of each byte of the word
 )
 
 // SkipPlain returns where plain text that begins at i ends: at a quote, a backslash, a control character, or the end of
@@ -66,7 +66,7 @@ func (l *Lexer) unescape(text []byte) []byte {
 			return out
 		}
 		r, length := escape(text)
-		out = utf8.AppendRune(out, r) // of a lone surrogate, the replacement character
+		out = utf8.AppendRune(out, r) // a lone surrogate becomes the replacement character U+FFFD
 		text = text[length:]
 	}
 }
@@ -152,7 +152,7 @@ func (l *Lexer) number() []byte {
 	i = l.digits(i)
 	ok := i > whole
 	if i > whole+1 && l.at(whole) == '0' {
-		i = whole + 1 // the rest is not part of the number
+		i = whole + 1 // JSON allows no digit after a leading 0, so the number ends here
 	}
 	if ok && l.at(i) == '.' {
 		fraction := i + 1
@@ -210,8 +210,8 @@ func (l *Lexer) digits(i int) int {
 }
 
 const (
-	maxInteger = 20      // the longest integer that may be in range, in characters
-	maxFloat   = 1 << 10 // the longest float that is read
+	maxInteger = 20      // an integer with more characters is out of range
+	maxFloat   = 1 << 10 // a float with more characters is not read
 )
 
 // parseInt reads an integer, and reports whether it is in range.

@@ -100,7 +100,7 @@ func (l *Lexer) Float64() float64 {
 
 // String reads a string; null is empty. A number in the place of a string is read as its digits.
 func (l *Lexer) String() string {
-	if l.peek() == '"' { // a fast path, because most values are plain text
+	if l.peek() == '"' { // most strings have no escapes, and this path reads them faster
 		begin := l.pos + 1
 		if end := SkipPlain(l.body, begin); end < len(l.body) && l.body[end] == '"' {
 			l.pos = end + 1
@@ -173,8 +173,8 @@ func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
 }
 
 const (
-	maxInterned  = 64   // the longest string that is interned, in bytes
-	internedSize = 2048 // strings in the table, a power of two
+	maxInterned  = 64   // maximum length of an interned string, in bytes
+	internedSize = 2048 // number of strings in the table, which must be a power of two
 )
 
 // internTable holds recent strings. The hash of a string selects its slot, and a new string replaces the slot's old

@@ -37,8 +37,8 @@ type Envelope struct {
 
 // Mismatch is a value whose JSON type is not the documented one.
 type Mismatch struct {
-	Path string // such as data.hotelOrder.rooms[0].rate.netRate.amount
-	Want string // integer, number, string, boolean, array, object
+	Path string // the path of the value, such as data.hotelOrder.rooms[0].rate.netRate.amount
+	Want string // the expected type: integer, number, string, boolean, array or object
 	Got  string
 }
 
@@ -56,7 +56,7 @@ const maxListed = 64
 // SyntaxError reports invalid JSON.
 type SyntaxError struct {
 	Offset    int64
-	Truncated bool // the text ends before the JSON is complete
+	Truncated bool // the text ended before the JSON was complete
 }
 
 func (e *SyntaxError) Error() string {

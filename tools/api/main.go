@@ -47,7 +47,7 @@ var together = []string{"hotelstays", "types", "durable", "hotelstaystest"}
 func main() {
 	write := flag.Bool("w", false, "write "+next)
 	flag.Parse()
-	err := os.Chdir("..") // go tool starts this program in the folder tools
+	err := os.Chdir("..") // go tool starts this program in the folder tools, but the paths begin one folder above
 	if err == nil {
 		err = run(*write)
 	}
@@ -195,7 +195,7 @@ func compare(lines []string) error {
 		return fmt.Errorf("-%s\n+%s\n%s does not match the code: run .ci/api -w, and commit its diff",
 			strings.Join(removed, "\n-"), strings.Join(added, "\n+"), next)
 	}
-	releases, err := filepath.Glob("api/v*.txt") // at most one file, because a release removes the file of the previous release
+	releases, err := filepath.Glob("api/v*.txt") // at most one file matches, because a release removes the file of the release before
 	if err != nil || len(releases) == 0 {
 		fmt.Println("no release yet")
 		return err

@@ -81,14 +81,15 @@ func (w *writer) named(named *types.Named) {
 		w.fields(name, under)
 	case *types.Interface:
 		w.interfaceType(name, declared, under)
-		return // the lines of the interface have its methods
+		return // interfaceType also writes the methods
 	default:
 		w.line("type %s %s", declared, w.text(under))
 	}
 	values := types.NewMethodSet(named)
 	for method := range types.NewMethodSet(types.NewPointer(named)).Methods() {
 		f := method.Obj().(*types.Func)
-		if !f.Exported() || len(method.Index()) > 1 && f.Pkg() != w.pkg { // the embedded field has its own line
+		// A method that is promoted from another package belongs to the line of its embedded field.
+		if !f.Exported() || len(method.Index()) > 1 && f.Pkg() != w.pkg {
 			continue
 		}
 		receiver := "*" + name
@@ -108,7 +109,7 @@ func (w *writer) results(what string, s *types.Signature) {
 
 func (w *writer) interfaceType(name, declared string, i *types.Interface) {
 	var methods []string
-	open := true // types of other packages can implement it
+	open := true // whether types of other packages can implement the interface
 	for f := range i.Methods() {
 		if f.Exported() {
 			methods = append(methods, f.Name()+w.signature(f.Signature()))

@@ -13,7 +13,7 @@ import (
 
 type field struct {
 	*types.Var
-	key       string // the name in JSON
+	key       string // the name of the field in JSON
 	essential bool
 	whole     bool
 }
@@ -60,7 +60,7 @@ func scalar(t types.Type) (string, error) {
 	switch types.Unalias(t).String() {
 	case "encoding/json.Number":
 		return "Number", nil
-	case "encoding/json.RawMessage", "encoding/json/jsontext.Value": // an alias since Go 1.27
+	case "encoding/json.RawMessage", "encoding/json/jsontext.Value": // since Go 1.27 json.RawMessage is an alias of jsontext.Value
 		return "Raw", nil
 	case sharedTypes + ".Secret":
 		return "Secret", nil

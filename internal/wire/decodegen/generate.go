@@ -31,16 +31,16 @@ func isResponse(name string) bool {
 // root package decodes its own.
 type generator struct {
 	fset       *token.FileSet
-	done       map[*types.Named]bool // false while a struct's variable is being written
+	done       map[*types.Named]bool // false while the variable of the struct is being written, then true
 	root, wire *file
 }
 
 // file collects the text of a generated file, without its package clause and its imports.
 type file struct {
 	body    bytes.Buffer
-	wire    string // the prefix of names of package wire
+	wire    string // what comes before a name of package wire: "wire.", or "" inside package wire
 	imports map[string]bool
-	lists   map[string]string // the type of each List variable
+	lists   map[string]string // the initial value of each List variable
 }
 
 // generate returns the texts of the generated files. The keys are the names of the files.
@@ -147,7 +147,7 @@ func (f *file) guard(named *types.Named) {
 	shape := named.Underlying().(*types.Struct)
 	fields := slices.Collect(shape.Fields())
 	if f.wire == "" && slices.ContainsFunc(fields, func(v *types.Var) bool { return !v.Exported() }) {
-		return // another package cannot name them
+		return // package wire cannot name the unexported fields of package types
 	}
 	fmt.Fprintf(&f.body, "\nfunc stale%s() {\ntype %s %s\n_ = %[2]s(%[4]s{})\n}\n",
 		named.Obj().Name(), stale, f.typeName(types.NewStruct(fields, nil)), f.typeName(named))

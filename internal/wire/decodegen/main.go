@@ -72,7 +72,8 @@ func rootPackage(fset *token.FileSet, dir string, packages types.Importer) (*typ
 		}
 		files = append(files, file)
 	}
-	config := types.Config{Importer: packages, IgnoreFuncBodies: true, Error: func(error) {}} // go vet shows them
+	// The check ignores type errors, because go vet shows them.
+	config := types.Config{Importer: packages, IgnoreFuncBodies: true, Error: func(error) {}}
 	root, _ := config.Check(module, fset, files, nil)
 	return root, nil
 }
@@ -91,6 +92,6 @@ func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
 		files[path] = file
 	}
-	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // files has no path of other packages
+	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // files contains only paths that go list printed
 	return importer.ForCompiler(fset, "gc", open), nil
 }
