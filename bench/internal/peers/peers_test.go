@@ -82,7 +82,7 @@ func TestContentCheckFindsEachDifference(t *testing.T) {
 		`{"list":[{"id":"a","amount":120.51}]}`:           `.list[0].amount is "120.51" instead of 120.5`,
 		`{"list":[{"id":"a"}]}`:                           `.list[0].amount is "" instead of 120.5`,
 		`{"list":[{"id":"b","amount":120.5}]}`:            `.list[0].id is "\"b\"" instead of "a"`,
-		`{"list":[{"id":"a","amount":120.5},{"id":"b"}]}`: `holds .list[1].id = "b"`,
+		`{"list":[{"id":"a","amount":120.5},{"id":"b"}]}`: `has .list[1].id = "b", which the answer does not have`,
 		`{"list":[]}`: `is "" instead of`,
 	} {
 		err := content.Check(json.RawMessage(value))
