@@ -120,7 +120,7 @@ func (x *exchange) prepare(p parts) (err error) {
 	if x.row.noAuth {
 		x.call.Policy.MaxBody = min(x.call.Policy.MaxBody, maxTokenBody)
 	}
-	secrets := make(redact.Set, 1, len(p.secrets)+2) // the function received sets secrets[0] to the credential
+	secrets := make(redact.Set, 1, len(p.secrets)+2) // secrets[0] is for the credential; the method received sets it
 	for _, secret := range p.secrets {
 		secrets = append(secrets, secret.Reveal())
 	}

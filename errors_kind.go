@@ -232,8 +232,8 @@ var (
 	ErrNoVoucher = sentinelOf(KindNoVoucher)
 	// ErrVoucherLinkExpired: get a new link by OrderVoucher, as SaveVoucher and OpenVoucher do.
 	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
-	// ErrVoucherUnsigned: the voucher has no digest, because it is older than signing. WithUnsignedVouchers accepts it,
-	// and checks only its size.
+	// ErrVoucherUnsigned: the voucher has no digest, because it was issued before the service began to sign vouchers.
+	// WithUnsignedVouchers accepts it, and checks only its size.
 	ErrVoucherUnsigned = newSentinel(KindVoucher, "the voucher has no digest to verify it by")
 	// ErrVoucherAltered: the document does not match the voucher's digest, or its size if the voucher has no digest. Do
 	// not use the document.

@@ -578,7 +578,7 @@ func TestEachErrorHasItsKind(t *testing.T) {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
 		assert.Equal(t, row.err != nil && retry.MatchString(row.err.Error()), hotelstays.Retryable(row.err), "%v", row.err)
 		typesSeen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
-		if _, own := row.err.(slog.LogValuer); !own { // doc.go says it only for the package's own errors
+		if _, own := row.err.(slog.LogValuer); !own { // doc.go has the column "again" only for the package's own errors
 			continue
 		}
 		kind, word := string(row.kind), map[bool]string{true: "yes", false: "no"}[hotelstays.Retryable(row.err)]

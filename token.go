@@ -47,7 +47,8 @@ type TokenLeaser interface {
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 
-// hashed returns a key for a store. Each text follows its length, so that no two lists of texts have the same key.
+// hashed returns a key for a store. The length of each text is hashed before the text, so that no two lists of texts have
+// the same key.
 func hashed(texts ...string) string {
 	h := sha256.New()
 	for _, part := range texts {

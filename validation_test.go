@@ -510,7 +510,7 @@ func TestLoopbackClientMayUseLoopbackCallbacks(t *testing.T) {
 	}
 }
 
-// net/http accepts each accepted URL. The URL is https, and its host has more than one label.
+// net/http accepts each URL that ValidateCallbackURL accepts. The URL is https, and its host has more than one label.
 func FuzzCallbackURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		err := hotelstays.ValidateCallbackURL(raw)

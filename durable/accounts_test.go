@@ -239,7 +239,7 @@ func TestMethodsForOneBookingNeedItsAccount(t *testing.T) {
 	}
 }
 
-// Neither many rows nor calls that hang delay the booking of another account.
+// If some accounts have many rows or hanging calls, the bookings of other accounts are not delayed.
 func TestNoisyAndStuckAccountsDelayNoOtherAccount(t *testing.T) {
 	for name, disturb := range map[string]func(p *platform){
 		"three accounts have many rows": func(p *platform) {

@@ -351,7 +351,7 @@ func (b booking) abandon(now time.Time) (booking, error) {
 func (b booking) retry(now time.Time) (booking, error) {
 	if b.Ending == EndingAbandoned {
 		b.Ending = ""
-		if b.BookBy.IsZero() { // Book was never sent, and is not sent any more: the next poll decides
+		if b.BookBy.IsZero() { // Book was never sent, and is not sent now: the next poll decides the outcome
 			b.BookBy = wallClock(now)
 			b.Recovery.EndedAt = wallClock(later(now.Add(-provenAfter), b.Earlier))
 		}

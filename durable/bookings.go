@@ -17,8 +17,8 @@ import (
 // The interface may gain methods: embed it in a fake, so that the fake still compiles.
 type Bookings[Tx any] interface {
 	// ForAccount returns the Bookings of one account, which hotelstays.Client.Account identifies. With Options.Clients,
-	// call the other methods on this result. Only InTx, Watch, List, Cancellations, Orders and Hanging work without
-	// ForAccount.
+	// call ForAccount first, and then the other methods on its result. Only InTx, Watch, List, Cancellations, Orders and
+	// Hanging also work without ForAccount.
 	ForAccount(account string) Bookings[Tx]
 	// InTx calls f in a transaction of the database. In f, write your own row and call BeginTx or CancelTx. InTx may
 	// call f again, for example after a deadlock.

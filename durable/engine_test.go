@@ -250,7 +250,7 @@ func lostAnswer() (*hotelstays.BookingOutcome, error) {
 	return &hotelstays.BookingOutcome{State: hotelstays.BookingOpen}, unknown
 }
 
-// A process is frozen during Book. Meanwhile other processes work on the booking, and it may begin again.
+// A process is frozen during Book. Meanwhile other processes work on the booking, and the booking may begin a new round.
 func TestLateBookNeverHidesAnOrder(t *testing.T) {
 	absent := func() (*hotelstays.BookingOutcome, error) {
 		return &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil

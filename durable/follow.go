@@ -118,8 +118,8 @@ func (f followed) failed(at time.Time) followed {
 	return f
 }
 
-// lost returns the next state after a complete answer lacked the order. The order is settled two days past its
-// check-out, or if all answers of 30 days lacked it.
+// lost returns the next state if a complete answer did not contain the order. The order is settled two days after its
+// check-out, or after 30 days in which no answer contained it.
 func (f followed) lost(at time.Time) followed {
 	if f.MissingSince.IsZero() {
 		f.MissingSince = wallClock(at)

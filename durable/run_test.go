@@ -264,7 +264,7 @@ func (q *beforeLease) Postpone(ctx context.Context, rows []durable.Row, due func
 }
 
 // The service may send two webhooks at the same time. The second webhook changes the row that the first one made due.
-func TestWakeOfADueRowBeforeItsLeaseDoesNotDelayTheRow(t *testing.T) {
+func TestWakeDoesNotDelayADueRow(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
 		e.begin("ref-1")

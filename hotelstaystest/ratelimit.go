@@ -41,8 +41,8 @@ func (c *rateLimiter) reset() {
 	c.logs = nil
 }
 
-// arrive counts a call. If it has counted limit calls in the last second, it refuses the call and does not count it.
-// It allows a call exactly one second after the first of the counted calls.
+// arrive counts a call. If the number of calls counted in the last second has reached limit, arrive refuses the call and
+// does not count it. It allows a call exactly one second after the first of the counted calls.
 func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()

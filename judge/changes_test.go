@@ -2,7 +2,7 @@ package judge_test
 
 import "strings"
 
-// offerX returns an offer with the id x. It costs room for one room, and all for all rooms.
+// offerX returns an offer with the id x. room is the price of one room, and all is the price of all rooms.
 func offerX(room, all string) string {
 	return `{"ratePkgId":"x","refundableMode":"no","checkIn":"2000-03-10","checkOut":"2000-03-13",` +
 		`"rate":{"netRate":{"currency":"EUR","amount":` + room + `}},"totalRate":{"netRate":{"currency":"EUR","amount":` + all + `}}}`

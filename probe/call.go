@@ -141,7 +141,8 @@ func (a *answer) refused(status, code int) {
 	breaks(code != 0 && *a.Code != int64(code), "%s: expected code %d, got %s", a.op, code, a)
 }
 
-// read decodes the data of a successful answer. If the answer is no success or the data has another form, the rule breaks.
+// read decodes the data of a successful answer. If the answer is not a success, or the data does not fit T, the rule ends
+// as Broken.
 func read[T any](a *answer) *T {
 	a.ok()
 	v := new(T)

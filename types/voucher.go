@@ -30,7 +30,7 @@ type Voucher struct {
 	DownloadURL string `json:"downloadUrl"`
 	// ExpiresIn is how long DownloadURL works, in seconds.
 	ExpiresIn int64 `json:"expiresIn"`
-	// Signature is nil if the document is older than signing.
+	// Signature is nil if the document was issued before the service began to sign vouchers.
 	Signature *VoucherSignature `json:"signature,omitempty"`
 	// Content is the document, if it was requested.
 	Content *VoucherContent `json:"content,omitempty"`

@@ -140,7 +140,8 @@ func size(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// ofServer returns describe without the server's attributes. It requires them, because each span and record must have them.
+// ofServer returns the text of describe without the server's attributes. If these attributes are missing, the test fails,
+// because each span and record must have them.
 func (r *rig) ofServer(attrs []attribute.KeyValue) string {
 	before, after, found := strings.Cut(describe(attrs), " server.address=127.0.0.1 server.port=80")
 	require.True(r.t, found, "%s", before)

@@ -107,7 +107,7 @@ func TestGrantsOfALostReplyGoToOtherProcesses(t *testing.T) {
 }
 
 // The reply with the grants was lost. The next turn gets the same grants again.
-func TestRepeatedGrantsOfALostReplyGetAFullLease(t *testing.T) {
+func TestSlotsGrantedAgainAfterALostReplyHaveAFullLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		l := a.ofKey(key)
 		l.mu.Lock()

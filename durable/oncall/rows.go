@@ -38,7 +38,7 @@ type row struct {
 	State     string
 	Bad       string // why a person should look at the row, in one or two words
 	Since     time.Time
-	At, Age   string // Since as text: as a time, and as an age
+	At, Age   string // Since as text: At is the time, and Age is how long ago it was
 	Why, Next string
 	Abandons  bool // whether the page offers Abandon
 	Retries   bool // whether the page offers Retry

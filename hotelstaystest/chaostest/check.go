@@ -38,7 +38,7 @@ type Outcome struct {
 //   - an order that existed when its booking was stored as having no order;
 //   - a round that was begun and has no outcome or two outcomes;
 //   - an outcome of a round that was not begun;
-//   - a Book that was sent although its order existed, under this or another reference;
+//   - a Book that was sent although its stay already had an order, under the same or another reference;
 //   - a Book that was sent again before the previous Book was known to have failed. Check finds
 //     this only if Book is sent with the reference as its WithTraceID;
 //   - a ledger that has dropped requests of Book.

@@ -234,7 +234,7 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	return from, at, from != nil || w.unused > 0
 }
 
-// slots is a heap of permits. The permit whose request left or arrived first is in front.
+// slots is a heap of permits. The permit whose field since is earliest is in front.
 type slots []*Permit
 
 func (s slots) Len() int           { return len(s) }

@@ -17,7 +17,7 @@ type notes struct {
 	mismatched bool           // the value that was read last is a mismatch, and its variable is empty
 	// lost counts mismatches. A mismatch inside a struct whose essential fields are complete is not counted.
 	lost     int
-	required bool // whether a mismatch was found that even a lenient reading must not leave out
+	required bool // whether a mismatch was found that is an error even for a lenient reading
 }
 
 // mark is the state of the notes before a value was read.

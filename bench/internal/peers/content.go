@@ -30,7 +30,7 @@ func ContentOf(document []byte) (Content, error) {
 	return c, nil
 }
 
-// ContentOfAnswer reads the content of the field data in an answer of the service.
+// ContentOfAnswer decodes the JSON field "data" of an answer of the service.
 func ContentOfAnswer(answer []byte) (Content, error) {
 	var sent struct{ Data json.RawMessage }
 	if err := json.Unmarshal(answer, &sent); err != nil {

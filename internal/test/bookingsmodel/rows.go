@@ -189,7 +189,7 @@ func (t *table) move(n int32, by int16) int32 {
 	return to
 }
 
-// recovery decodes the recovery that row number n contains. Its times are seconds after from.
+// recovery decodes the recovery that row number n contains. The row stores the times of the recovery as seconds since from.
 func (t *table) recovery(n int32, from time.Time) *hotelstays.BookingRecovery {
 	var b durable.Booking
 	if err := json.Unmarshal(t.stored(n, from).State, &b); err != nil {
