@@ -26,7 +26,7 @@ type EmptyReasonCode string
 const (
 	EmptyReasonNoSupplierEnabled   EmptyReasonCode = "NO_SUPPLIER_ENABLED"
 	EmptyReasonNoSupplierPermitted EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
-	// All suppliers were excluded: by market, currency, language or inventory restriction.
+	// EmptyReasonAllSuppliersExcluded: by market, currency, language or inventory restriction.
 	EmptyReasonAllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED"
 	EmptyReasonNoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED" // all suppliers were asked, and all failed
 )
