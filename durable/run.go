@@ -246,7 +246,8 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 			bad = append(bad, row)
 			return true
 		}
-		return false
+		_, held := r.working.Load(row.ID) // a new lease would keep the row from the other processes
+		return held
 	})
 	r.postpone(ctx, bad, func(Row) time.Time { return now.Add(unreadablePause) })
 	jobs = r.jobsOf(kind, due[:min(len(due), together)], now, n)
