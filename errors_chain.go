@@ -19,7 +19,7 @@ import (
 
 // KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError anywhere in the chain of err decides first, then
 // the end of a ctx, then the outermost error of this package. For the cause of a *BatchError, pass its Err. If the client
-// got no token, the kind is that of the token's failure.
+// got no token, KindOf returns the kind of the token's failure.
 func KindOf(err error) ErrorKind {
 	if err == nil {
 		return ""

@@ -464,7 +464,7 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 	}
 }
 
-// A token of TokenCredential may be a ticket. An OAuth token is none.
+// A token of TokenCredential may be a ticket. An OAuth token is not a ticket.
 func TestCallbackNeedsATicket(t *testing.T) {
 	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []types.Scope{types.ScopeBookingWrite}}
 	req := book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" })

@@ -245,6 +245,22 @@ func TestFailedReadOfACancellationIsRepeatedSoon(t *testing.T) {
 	})
 }
 
+// A Cancel hangs beyond its time limit. Its process does not lease the row again, so another process can read the order.
+func TestFrozenCancelStaysDueForOtherProcesses(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		require.NoError(t, e.cancel(toCancel))
+		e.answer = func() { time.Sleep(3 * time.Minute) }
+		time.AfterFunc(150*time.Second, func() {
+			assert.False(t, e.row(durable.KindCancel, "ref-1").Due.After(time.Now()), "the time limit was 125 s")
+		})
+		e.runFor(4 * time.Minute)
+	})
+}
+
 // abandoned begins ref-1, loses the answer to Book, and abandons the booking.
 func (e *engine) abandoned(req *hotelstays.BookRequest) {
 	e.book = lostAnswer

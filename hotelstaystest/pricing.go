@@ -32,7 +32,7 @@ type price struct {
 	currency              currency
 	rooms, nights         int64
 	net, gross            int64
-	commission            int64 // commissionable amount; 0 if there is none
+	commission            int64 // commissionable amount; 0 if no commission is paid
 	vat, cityTax          int64
 	hasGross, mustRespect bool
 }

@@ -265,7 +265,7 @@ func (d *document) elements(i int, at int32, f *field, depth int) int {
 	}
 }
 
-// quoted returns the index after the closing quotation mark of a string, or -1 if there is none. i is the index after
+// quoted returns the index after the closing quotation mark of a string, or -1 if the mark is missing. i is the index after
 // the opening quotation mark.
 func (d *document) quoted(i int) int {
 	for {

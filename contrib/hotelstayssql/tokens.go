@@ -87,7 +87,7 @@ func tokenRow(key string) []byte {
 // be decrypted, because the name differs.
 func tokenPlace(row []byte) string { return "hotelstays_tokens " + hex.EncodeToString(row) }
 
-// Load returns the token under key, or the zero Token if there is none. If the stored token cannot be
+// Load returns the token under key, or the zero Token if no token is stored. If the stored token cannot be
 // decrypted, Load logs a warning without the token, and returns the zero Token. The next Store
 // overwrites the stored token.
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {

@@ -70,7 +70,7 @@ type pages struct {
 	Page, Last, All int
 }
 
-// Newer returns the number of the page with newer elements, or 0 if there is none.
+// Newer returns the number of the page with newer elements, or 0 if no page is newer.
 func (p pages) Newer() int { return p.Page - 1 }
 
 func (p pages) Older() int {
