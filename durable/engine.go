@@ -293,7 +293,7 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 			}
 			return nil, nil
 		})
-		if !busy {
+		if err != nil || !busy {
 			return err
 		}
 		select {
