@@ -1,23 +1,28 @@
-// The client, and how New, With and WithCredential make one.
+// The client, and the one pipeline that every operation goes through.
 
 package hotelstays
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
+	"maps"
 	"net/http"
-	"slices"
+	"reflect"
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -62,114 +67,6 @@ type Credential interface {
 	callbacks() bool
 }
 
-const (
-	defaultAttempts  = 4
-	defaultMaxBody   = 64 << 20
-	maxTokenBody     = 1 << 20 // small, because the redaction of secrets in a longer body could take longer than the call may last
-	defaultUserAgent = "hotelstays-go"
-)
-
-// New returns a client of the environment at baseURL, such as https://host.example, without the path /api. Plain http is
-// accepted only for loopback. The first call connects, and fetches the first token. The error is a *ValidationError with
-// all faults.
-func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
-	cfg := config{
-		settings: settings{CallOptions: CallOptions{ServiceFacts: &ServiceFacts{}, MaxAttempts: defaultAttempts}},
-		log:      slog.New(slog.DiscardHandler),
-		maxBody:  defaultMaxBody,
-	}
-	eachOption(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
-	base, loopback := cfg.faults.baseURL(baseURL)
-	cred = cfg.credential(cred)
-	if err := cfg.faults.err("New"); err != nil {
-		return nil, err
-	}
-
-	if cfg.limiter == nil {
-		cfg.limiter = NewRateLimiter(nil)
-	}
-	streams := cfg.httpClient
-	if cfg.httpClient == nil {
-		cfg.httpClient, streams = &http.Client{Transport: NewTransport()}, &http.Client{Transport: streamTransport()}
-	}
-	c := &Client{
-		baseURL:   base,
-		loopback:  loopback,
-		cred:      cred,
-		store:     cfg.store,
-		http:      *cfg.httpClient,
-		streams:   *streams,
-		limiter:   cfg.limiter,
-		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
-		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second,
-			MaxRetryAfter: 60 * time.Second}, // configure sets MaxBody later, and send sets MaxAttempts
-		quota: new(transport.RetryQuota),
-	}
-	for op := range operations {
-		c.bodySizes[op] = new(atomic.Int64)
-	}
-	if c.http.Transport == nil {
-		c.http.Transport, c.streams.Transport = defaultTransport{}, defaultTransport{}
-	}
-	c.configure(&cfg)
-	c.authenticate()
-	return c, nil
-}
-
-// With returns a client of the same account that has the options of c, followed by opts. The two clients share connections,
-// the rate limiter, the quota of retries and the token. So With refuses WithHTTPClient, WithTokenStore and WithRateLimiter.
-// The error is a *ValidationError with all faults.
-func (c *Client) With(opts ...Option) (*Client, error) {
-	if err := c.usable(context.Background(), "With"); err != nil {
-		return nil, err
-	}
-	return c.derive("With", c.cred, opts)
-}
-
-// WithCredential is like With, but returns a client of another account in the environment of c. The new client fetches its
-// own token, so keep the client for all calls of the account.
-func (c *Client) WithCredential(cred Credential, opts ...Option) (*Client, error) {
-	if err := c.usable(context.Background(), "WithCredential"); err != nil {
-		return nil, err
-	}
-	other, err := c.derive("WithCredential", cred, opts)
-	if err != nil {
-		return nil, err
-	}
-	other.authenticate()
-	return other, nil
-}
-
-func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Client, error) {
-	cfg := config{settings: c.defaults, traceIDFrom: c.traceIDFrom, log: c.log, observers: slices.Clip(c.observers), maxBody: c.policy.MaxBody,
-		voucherHosts: slices.Clip(c.voucherHosts)}
-	eachOption(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
-	const shared = "can be set only in New: the client that %s returns shares it with the original client"
-	if cfg.httpClient != nil {
-		cfg.faults.add("WithHTTPClient", shared, method)
-	}
-	if cfg.store != nil {
-		cfg.faults.add("WithTokenStore", shared, method)
-	}
-	if cfg.limiter != nil {
-		cfg.faults.add("WithRateLimiter", shared, method)
-	}
-	cred = cfg.credential(cred)
-	if err := cfg.faults.err(method); err != nil {
-		return nil, err
-	}
-	other := *c
-	other.cred = cred
-	other.configure(&cfg)
-	return &other, nil
-}
-
-// configure sets the fields of c in which clients that share connections may differ.
-func (c *Client) configure(cfg *config) {
-	c.defaults, c.traceIDFrom, c.log, c.observers = cfg.settings, cfg.traceIDFrom, cfg.log, cfg.observers
-	c.policy.MaxBody, c.voucherHosts = cfg.maxBody, cfg.voucherHosts
-}
-
 // usable returns an error if New did not make the client, or if ctx is nil. Such a call would panic later.
 func (c *Client) usable(ctx context.Context, name Operation) error {
 	var f faults
@@ -180,70 +77,6 @@ func (c *Client) usable(ctx context.Context, name Operation) error {
 		f.add("ctx", "is nil; pass the ctx of your caller, or context.Background()")
 	}
 	return f.err(name)
-}
-
-func (c *config) credential(cred Credential) Credential {
-	if isNil(cred) {
-		c.faults.add("cred", "is nil; give a TicketCredential, an OAuthCredential or a TokenCredential")
-		return nil
-	}
-	cred = cred.snapshot()
-	v := validation{faults: c.faults}
-	cred.validate(&v)
-	c.faults = v.faults
-	return cred
-}
-
-func (c *Client) authenticate() {
-	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
-	c.fingerprint = hex.EncodeToString(sum[:16])
-	c.tokens = c.newTokenCache()
-}
-
-func (c *Client) newTokenCache() *token.Cache {
-	cache := &token.Cache{
-		Secret: c.cred.secret,
-		Fetch: func(ctx context.Context, secret types.Secret) (types.Secret, time.Duration, error) {
-			return c.cred.fetch(ctx, c, secret)
-		},
-		Key:       func(secret types.Secret) string { return c.baseURL + " " + c.cred.tokenID(secret) },
-		Renewable: c.cred.tokenID(types.Secret{}) != "",
-		IsRefusal: refusesCredential,
-		Advise:    adviseOnToken,
-		Log:       c.log,
-		Redact: func(text string, secret types.Secret) string {
-			return redact.Set{secret.Reveal(), c.tokens.LastSecret().Reveal()}.Text(text)
-		},
-	}
-	if c.store != nil && cache.Renewable {
-		cache.Store = checkedTokens{c.store}
-		if leaser, ok := c.store.(TokenLeaser); ok {
-			cache.TryLease = leaser.TryLease
-		}
-	}
-	return cache
-}
-
-// refusesCredential reports whether the service itself, and not a proxy, refused to issue a token.
-func refusesCredential(err error) bool {
-	var api *APIError
-	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
-		return false
-	}
-	row := operations[api.Operation]
-	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // an OAuth error has a text (Msg), but no code
-}
-
-// adviseOnToken returns a copy of err, a refusal of the credential. The text of the copy ends with advice about the
-// next token fetch.
-func adviseOnToken(err error, advice string) error {
-	api, ok := errors.AsType[*APIError](err)
-	if !ok {
-		return err
-	}
-	advised := *api // a copy, because other calls that waited for the same token share the error
-	advised.tokenAdvice = api.next() + "; " + advice
-	return &advised
 }
 
 // CloseIdleConnections closes the connections that no call is using. Clients with the same Transport share these
@@ -267,3 +100,294 @@ func (c Client) LogValue() slog.Value {
 
 // Format writes String for every verb, because %+v would print the caller's http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// anyRequest is the interface of every request type, such as *BookRequest.
+type anyRequest interface {
+	// validate adds a fault for each rule of the document that the request breaks.
+	validate(*validation)
+	parts() parts
+}
+
+// requestFor is the interface of every request whose response type is P.
+type requestFor[P any] interface {
+	anyRequest
+	// check returns an error if a successful answer cannot be used, for example because the order is missing.
+	check(P, *exchange) error
+}
+
+// responseTo is the interface of every response type, such as *BookResponse.
+type responseTo[R any] interface {
+	*R
+	decodable
+	meta() *ResponseMeta
+}
+
+// invocation is one call of a Client, from its request to its answer.
+type invocation struct {
+	exchange
+	client  *Client
+	cancel  context.CancelFunc
+	input   validation
+	queued  bool // see invokeQueued
+	watch   *observation
+	outcome error // the error of the call; errPanicked until the call has ended
+}
+
+// invoke makes one call: it validates the request, sends it and reads the answer.
+func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P], opts []CallOption) (P, error) {
+	x, err := begin(ctx, c, op, operations[op], req, collect(op, operations[op], opts))
+	if err != nil {
+		return nil, err
+	}
+	return complete[R](x, req)
+}
+
+// invokeQueued is like invoke, for a token request. The time limit begins when the rate limiter grants a slot, because
+// many accounts may wait for the few slots of Ticket.
+func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P]) (P, error) {
+	x, err := begin(ctx, c, op, operations[op], req, settings{})
+	if err != nil {
+		return nil, err
+	}
+	x.queued = true
+	return complete[R](x, req)
+}
+
+func complete[R any, P responseTo[R]](x *invocation, req requestFor[P]) (P, error) {
+	defer x.end()
+	resp := P(new(R))
+	x.into, x.call.Decoder = resp, &x.exchange
+	x.execute()
+	x.outcome = x.read(resp, resp.meta(), func() error { return req.check(resp, &x.exchange) })
+	if x.outcome != nil {
+		return nil, x.outcome
+	}
+	return resp, nil
+}
+
+func begin(ctx context.Context, c *Client, op Operation, row *operation, req anyRequest, set settings) (*invocation, error) {
+	x := &invocation{exchange: exchange{ctx: ctx, op: op, row: row, set: set}, client: c, outcome: errPanicked}
+	if err := x.check(req); err != nil {
+		return nil, err
+	}
+	return x, x.prepare(req.parts())
+}
+
+// checkCall validates a call before a helper, such as an iterator, begins to make calls.
+func checkCall(ctx context.Context, c *Client, op Operation, req anyRequest, set settings) error {
+	return (&invocation{exchange: exchange{ctx: ctx, op: op, set: set}, client: c}).check(req)
+}
+
+func (x *invocation) check(req anyRequest) error {
+	if err := x.client.usable(x.ctx, x.op); err != nil {
+		return err
+	}
+	x.input = validation{faults: x.set.faults, loopback: x.client.loopback, callbacks: x.client.cred.callbacks()}
+	if reflect.ValueOf(req).IsNil() { // req can be a nil pointer in a non-nil interface
+		x.input.add("request", "is nil")
+	} else {
+		req.validate(&x.input)
+	}
+	return x.input.err(x.op)
+}
+
+// prepare encodes the body and combines the options of the call with the options of the client. The request must be
+// valid.
+func (x *invocation) prepare(p parts) (err error) {
+	if x.call.Body, err = wire.Encode(p.body); err != nil {
+		x.input.add("body", "%v", err)
+		return x.input.err(x.op)
+	}
+	x.set.inherit(&x.client.defaults)
+	if trace := &x.set.TraceID; *trace == "" {
+		if x.client.traceIDFrom != nil {
+			*trace = x.client.traceIDFrom(x.ctx)
+		}
+		if headerProblem(*trace) != "" { // replaced by a random id: a trace id only helps to find requests in logs
+			*trace = uuid.NewString()
+		}
+	}
+	x.parts, x.call.Policy = p, x.client.policy
+	if x.row.noAuth {
+		x.call.Policy.MaxBody = min(x.call.Policy.MaxBody, maxTokenBody)
+	}
+	secrets := make(redact.Set, 1, len(p.secrets)+2) // secrets[0] is for the credential; the method received sets it
+	for _, secret := range p.secrets {
+		secrets = append(secrets, secret.Reveal())
+	}
+	for name, values := range x.set.Header {
+		if name != userAgent && len(values[0]) >= 8 {
+			secrets = append(secrets, values[0])
+		}
+	}
+	x.secrets = secrets
+	return nil
+}
+
+func (x *invocation) execute() {
+	x.limitTime()
+	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, x.set.TraceID, Observer.call)
+	x.received(x.send())
+	x.watch.received(x.Answer, x.arriving, x.requestID(), x.trace())
+}
+
+// received stores the result, and adds its token to the secrets that the call redacts.
+func (x *invocation) received(r transport.Result) {
+	x.Result = r
+	x.secrets[0] = x.credential()
+	x.secrets = append(x.secrets, r.Token)
+}
+
+func (x *invocation) scrubAttempt(text, token string) string {
+	return redact.Set{token, x.credential()}.Text(x.scrub(text))
+}
+
+// credential returns the secret that the token was fetched with.
+func (x *invocation) credential() string { return x.client.tokens.LastSecret().Reveal() }
+
+func (x *invocation) end() {
+	defer x.cancel()
+	x.Answer.Release()
+	x.watch.end(x.outcome)
+}
+
+const defaultUserAgent = "hotelstays-go"
+
+// maxTokenBody is small, because the redaction of secrets in a longer body could take longer than the call may last.
+const maxTokenBody = 1 << 20
+
+// maxTokenWait is the longest time that a token request waits for a slot of the rate limiter. In that time 1,500
+// accounts can get their tickets.
+const maxTokenWait = 5 * time.Minute
+
+// limitTime limits x.ctx to WithTimeout. Without WithTimeout and without a deadline, it uses the operation's default.
+func (x *invocation) limitTime() {
+	deadline, bounded := x.ctx.Deadline()
+	if x.set.Timeout == 0 && bounded {
+		x.cancel = func() {}
+		return
+	}
+	timeout := cmp.Or(x.set.Timeout, x.op.Timeout())
+	if x.queued {
+		x.call.AttemptTimeout, timeout = timeout, maxTokenWait
+	}
+	if !bounded || time.Until(deadline) > timeout {
+		x.call.Timeout = timeout
+	}
+	x.ctx, x.cancel = context.WithTimeout(x.ctx, timeout)
+}
+
+func (x *invocation) send() transport.Result {
+	c := x.client
+	bodySize := c.bodySizes[x.op]
+	if bodySize == nil { // Do was called with an unknown path
+		bodySize = new(atomic.Int64)
+	}
+	x.watch.rateLimit(x.rateLimit())
+	call := &x.call
+	call.Operation, call.URL = string(x.op), c.baseURL+cmp.Or(x.row.path, x.op.Path())
+	call.Header, call.TraceID = x.requestHeader, x.set.TraceID
+	call.Mutates, call.SendTimeout = x.row.mutates, x.row.bookingFlow
+	call.HTTP, call.ErrNotSent = &c.http, ErrNotSent
+	call.RateLimiter, call.Quota = x, c.quota
+	call.Log, call.Scrub, call.Timeline = c.log, x.scrubAttempt, x.watch.timeline()
+	call.BodySizeHint = bodySize
+	call.Policy.MaxAttempts = x.set.MaxAttempts
+	if call.AttemptTimeout > 0 { // a token request must not wait long, because other calls wait for its token
+		call.Policy.MaxRetryAfter = min(call.Policy.MaxRetryAfter, call.AttemptTimeout)
+	}
+	if call.Streams {
+		call.HTTP = &c.streams
+	}
+	if id := x.set.RequestID; id != nil {
+		call.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
+	}
+	if format := x.set.ClientRequestTimestamp; format != nil {
+		call.Timestamp = func(ctx context.Context, sent time.Time) (string, error) {
+			return checkedHeader("WithClientRequestTimestamp", format(ctx, sent))
+		}
+	}
+	if !x.row.noAuth {
+		call.TokenSource = c.tokens
+	}
+	return transport.Send(x.ctx, call)
+}
+
+func (x *invocation) rateLimit() RateLimitRequest {
+	return RateLimitRequest{RateLimitKey{x.client.baseURL, x.op}, x.client.fingerprint, x.set.Priority}
+}
+
+func (x *invocation) Acquire(ctx context.Context) (transport.Permit, error) {
+	permit, err := x.client.limiter.Acquire(ctx, x.rateLimit())
+	switch {
+	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // only a RateLimiter of the caller returns such an error
+		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
+	case err != nil:
+		return nil, err
+	case isNil(permit):
+		return unlimited{}, nil
+	}
+	return permit, nil
+}
+
+// Pause makes the rate limiter wait after an answer with status 429.
+func (x *invocation) Pause(until time.Time) { x.client.limiter.Pause(x.rateLimit().Key, until) }
+
+func (x *invocation) requestHeader() http.Header {
+	h := make(http.Header)
+	values := make([]string, 0, 4+len(headerRows)) // one slice for all values saves allocations
+	put := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	put("Content-Type", "application/json")
+	put("Accept", "application/json")
+	put(userAgent, defaultUserAgent)
+	for _, o := range headerRows {
+		if value := *o.value(&x.set); value != "" && o.scope.has(x.op, x.row) {
+			put(o.header, value)
+		}
+	}
+	if x.parts.session != "" {
+		put("Session-Id", x.parts.session)
+	}
+	maps.Copy(h, x.set.Header)
+	return h
+}
+
+// helped runs a helper, such as AwaitOrder. It calls HelperStart of the client's observers before the helper, and
+// HelperEnd after it.
+func helped[R any](ctx context.Context, c *Client, name Operation, run func(context.Context) (R, error)) (result R, err error) {
+	ctx, watch := c.observeHelper(ctx, name)
+	err = errPanicked
+	defer func() { watch.end(err) }()
+	return run(ctx)
+}
+
+// helpedAll is like helped, but for an iterator. It reports the last error that the iterator yields.
+func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(context.Context) iter.Seq2[V, error]) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		ctx, watch := c.observeHelper(ctx, name)
+		end := errPanicked
+		defer func() { watch.end(end) }()
+		var failed error
+		for v, err := range all(ctx) {
+			if err != nil {
+				failed = err
+			}
+			if !yield(v, err) {
+				break
+			}
+		}
+		end = failed
+	}
+}
+
+// observeHelper calls HelperStart of the observers. It does nothing if the Client or ctx is unusable, because the first
+// call of the helper then fails.
+func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Context, *observation) {
+	if c.usable(ctx, name) != nil {
+		return ctx, nil
+	}
+	return observe(ctx, c.observers, CallStart{Operation: name, BaseURL: c.baseURL}, "", Observer.helper)
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -179,3 +180,31 @@ func (e *APIError) details() details {
 
 // LogValue returns attributes for slog: kind, operation, status, code, ids and text.
 func (e *APIError) LogValue() slog.Value { return logValue(e) }
+
+// RateLimit holds the values of the X-RateLimit headers of an answer.
+type RateLimit struct {
+	Limit     int           // the allowed requests per second
+	Remaining int           // requests left in the current window
+	Reset     time.Duration // time until the next window begins
+}
+
+// rateLimit returns the values of the X-RateLimit headers, or nil if one of them is missing, because a missing value is
+// not 0.
+func rateLimit(h http.Header) *RateLimit {
+	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
+	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")
+	reset, hasReset := figure(h, "X-Ratelimit-Reset")
+	if !hasLimit || !hasRemaining || !hasReset {
+		return nil
+	}
+	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
+}
+
+func figure(h http.Header, name string) (int, bool) {
+	value := h.Get(name)
+	if value == "" { // without a header, ParseUint would allocate an error
+		return 0, false
+	}
+	n, err := strconv.ParseUint(value, 10, 31)
+	return int(n), err == nil
+}

@@ -45,8 +45,8 @@ func OptionNames() (names []string) {
 // ReadKeepingData decodes an answer to QueryOrders as a call with WithRawData does, and returns the raw data.
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
 	var meta ResponseMeta
-	x := exchange{client: &Client{tokens: new(token.Cache)}, ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders],
-		secrets: redact.Set{""}}
+	x := invocation{client: &Client{tokens: new(token.Cache)}, exchange: exchange{ctx: ctx, op: OpQueryOrders,
+		row: operations[OpQueryOrders], secrets: redact.Set{""}}}
 	x.set.RawData = true
 	x.received(transport.Result{Answer: &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}})
 	if _, err := x.decode(new(QueryOrdersResponse), &meta, func() error { return nil }); err != nil {

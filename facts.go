@@ -86,34 +86,6 @@ func (f *ServiceFacts) copied() *ServiceFacts {
 	return c
 }
 
-func (f *ServiceFacts) validate(v *faults) {
-	const option = "WithServiceFacts"
-	states := slices.Concat(f.StatusMeanings.Confirmed, f.StatusMeanings.Pending, f.StatusMeanings.Cancelled)
-	for i, status := range states {
-		if status == types.OrderStatusUnreadable {
-			v.add(option, "statusMeanings has the status %d, which the client uses for a status that is not a number; leave it out", status)
-		}
-		if slices.Contains(states[:i], status) {
-			v.add(option, "statusMeanings names the status %d twice", status)
-		}
-	}
-	for _, status := range slices.Concat(f.StatusMeanings.Confirmed, f.StatusMeanings.Cancelled) {
-		if isOpen(status) {
-			v.add(option, "statusMeanings has the status %d, which the client treats as open; it may be only in pending", status)
-		}
-	}
-	for _, op := range slices.Sorted(maps.Keys(f.RefusalCodes)) {
-		if !oneOf(op, OpBook, OpCancel) {
-			v.add(option, "refusalCodes names %q; only %s and %s have refusal codes", op, OpBook, OpCancel)
-		}
-		for _, code := range f.RefusalCodes[op] {
-			if code <= 0 {
-				v.add(option, "refusalCodes of %s has the code %d; the code of a refusal is positive", op, code)
-			}
-		}
-	}
-}
-
 func (f *ServiceFacts) refuses(op Operation, code int) bool {
 	return slices.Contains(f.RefusalCodes[op], code)
 }
@@ -163,5 +135,5 @@ func unknownStatus(status types.OrderStatus) string {
 // isOpen reports whether a status counts as open without a fact. 0, Unknown, counts as open by the client's choice, so that
 // the order is read again.
 func isOpen(status types.OrderStatus) bool {
-	return oneOf(status, types.OrderUnknown, types.OrderConfirming)
+	return status == types.OrderUnknown || status == types.OrderConfirming
 }

@@ -194,7 +194,7 @@ func WithPriority(p Priority) SharedOption {
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
 	return optServiceFacts.with("", func(s *settings) {
-		known.validate(&s.faults)
+		s.faults.serviceFacts(known)
 		s.ServiceFacts = known
 	})
 }

@@ -6,14 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/pacing"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // RateLimiter keeps each operation within its rate limit. The service counts requests by endpoint and client IP address
@@ -71,13 +68,6 @@ func (p Priority) String() string {
 	return "default"
 }
 
-// RateLimit holds the values of the X-RateLimit headers of an answer.
-type RateLimit struct {
-	Limit     int           // the allowed requests per second
-	Remaining int           // requests left in the current window
-	Reset     time.Duration // time until the next window begins
-}
-
 // Permit is a granted slot. Its methods must not block, and are not called concurrently.
 type Permit interface {
 	// Sent is called when the request leaves, at most once.
@@ -89,7 +79,7 @@ type Permit interface {
 
 // PermitResult says when the request arrived at the service, as far as the answer proves it. It is zero if there was no
 // answer.
-type PermitResult = types.PermitResult
+type PermitResult = pacing.PermitResult
 
 // RateLimiterOptions are the settings of NewRateLimiter.
 type RateLimiterOptions struct {
@@ -182,24 +172,3 @@ type unlimited struct{}
 
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
-
-// rateLimit returns the values of the X-RateLimit headers, or nil if one of them is missing, because a missing value is
-// not 0.
-func rateLimit(h http.Header) *RateLimit {
-	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
-	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")
-	reset, hasReset := figure(h, "X-Ratelimit-Reset")
-	if !hasLimit || !hasRemaining || !hasReset {
-		return nil
-	}
-	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
-}
-
-func figure(h http.Header, name string) (int, bool) {
-	value := h.Get(name)
-	if value == "" { // without a header, ParseUint would allocate an error
-		return 0, false
-	}
-	n, err := strconv.ParseUint(value, 10, 31)
-	return int(n), err == nil
-}

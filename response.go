@@ -61,19 +61,13 @@ type Mismatch struct {
 // String returns "path: want type, got type".
 func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
-// exchange is one call, from its request to its answer.
+// exchange is the part of a call that reads its answer.
 type exchange struct {
-	client *Client
-	ctx    context.Context // the method end cancels it
-	cancel context.CancelFunc
-	op     Operation
-	row    *operation
-	set    settings
-	input  validation
-	parts  parts
-	queued bool // see invokeQueued
-
-	watch *observation
+	ctx   context.Context // the method end cancels it
+	op    Operation
+	row   *operation
+	set   settings
+	parts parts
 	call  transport.Call
 
 	transport.Result            // the result is valid until the method end is called
@@ -84,8 +78,6 @@ type exchange struct {
 	arriving time.Duration     // how long the decoding took, without the waits for bytes
 	env      wire.Envelope
 	fault    error
-
-	outcome error // the error of the call; errPanicked until the call has ended
 }
 
 // parts are what an operation gives to its call: the body, the references and the secrets of the request.
@@ -121,13 +113,6 @@ func (x *exchange) target(into decodable) wire.Target {
 
 func decodeTarget(into decodable) wire.Target { return wire.Target{Into: into, Read: into.decode} }
 
-// received stores the result, and adds its token to the secrets that the call redacts.
-func (x *exchange) received(r transport.Result) {
-	x.Result = r
-	x.secrets[0] = x.credential()
-	x.secrets = append(x.secrets, r.Token)
-}
-
 // read decodes the answer, or returns the typed error. For an operation that changes data, an error that is not definite
 // becomes an *OutcomeUnknownError.
 func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) error {
@@ -141,7 +126,7 @@ func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) 
 	err.markUnknown()
 	unknown := &OutcomeUnknownError{Operation: x.op, CustomerReferenceNo: x.parts.reference,
 		RequestID: x.requestID(), TraceID: x.trace(), Err: err}
-	x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "outcome unknown", logAttrs(unknown)...)
+	x.call.Log.LogAttrs(x.ctx, slog.LevelWarn, "outcome unknown", logAttrs(unknown)...)
 	return unknown
 }
 
@@ -314,7 +299,7 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 		texts = append(texts, mismatch.String())
 	}
 	if m.MismatchCount > 0 {
-		x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "the answer does not match the documentation",
+		x.call.Log.LogAttrs(x.ctx, slog.LevelWarn, "the answer does not match the documentation",
 			slog.String(transport.LogOperation, string(x.op)), slog.String(transport.LogRequestID, m.RequestID),
 			slog.Any("mismatches", texts), slog.Int("mismatch_count", m.MismatchCount))
 	}
@@ -412,13 +397,6 @@ func (x *exchange) scrub(text string) string { return x.secrets.Text(text) }
 // scrubQuoted is like scrub, but also redacts guests, because a text of the service may repeat their names. Errors of this
 // machine do not contain such names.
 func (x *exchange) scrubQuoted(text string) string { return x.parts.guests.Text(x.scrub(text)) }
-
-func (x *exchange) scrubAttempt(text, token string) string {
-	return redact.Set{token, x.credential()}.Text(x.scrub(text))
-}
-
-// credential returns the secret that the token was fetched with.
-func (x *exchange) credential() string { return x.client.tokens.LastSecret().Reveal() }
 
 // scrubError returns err. If its text contains a secret, it returns an error with the redacted text instead. For instance,
 // net/http quotes malformed answers.

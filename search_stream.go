@@ -78,7 +78,7 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	if err != nil {
 		return err
 	}
-	r := &hotelReader{exchange: x, search: s, yield: yield}
+	r := &hotelReader{invocation: x, search: s, yield: yield}
 	x.call.Decoder, x.call.Streams = r, true
 	defer x.end()
 	x.execute()
@@ -107,7 +107,7 @@ func (s *HotelListStream) receiveTest(yield func(*types.Hotel) bool) error {
 // finish checks the answer once all hotels were yielded.
 func (s *HotelListStream) finish(r *hotelReader) error {
 	resp := &r.page
-	if err := r.read(resp, &resp.Meta, func() error { return s.req.check(resp, r.exchange) }); err != nil {
+	if err := r.read(resp, &resp.Meta, func() error { return s.req.check(resp, &r.exchange) }); err != nil {
 		return err
 	}
 	resp.List = nil
@@ -117,7 +117,7 @@ func (s *HotelListStream) finish(r *hotelReader) error {
 
 // hotelReader yields the hotels of an answer while it arrives.
 type hotelReader struct {
-	*exchange
+	*invocation
 	search  *HotelListStream
 	yield   func(*types.Hotel) bool
 	page    HotelListResponse // the answer without its hotels

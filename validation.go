@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -163,6 +164,34 @@ func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) 
 		for j, age := range room.ChildrenAges {
 			if age < 0 {
 				f.add(fmt.Sprintf("roomOccupancies[%d].childrenAges[%d]", i, j), "is negative")
+			}
+		}
+	}
+}
+
+func (f *faults) serviceFacts(facts *ServiceFacts) {
+	const option = "WithServiceFacts"
+	states := slices.Concat(facts.StatusMeanings.Confirmed, facts.StatusMeanings.Pending, facts.StatusMeanings.Cancelled)
+	for i, status := range states {
+		if status == types.OrderStatusUnreadable {
+			f.add(option, "statusMeanings has the status %d, which the client uses for a status that is not a number; leave it out", status)
+		}
+		if slices.Contains(states[:i], status) {
+			f.add(option, "statusMeanings names the status %d twice", status)
+		}
+	}
+	for _, status := range slices.Concat(facts.StatusMeanings.Confirmed, facts.StatusMeanings.Cancelled) {
+		if isOpen(status) {
+			f.add(option, "statusMeanings has the status %d, which the client treats as open; it may be only in pending", status)
+		}
+	}
+	for _, op := range slices.Sorted(maps.Keys(facts.RefusalCodes)) {
+		if !oneOf(op, OpBook, OpCancel) {
+			f.add(option, "refusalCodes names %q; only %s and %s have refusal codes", op, OpBook, OpCancel)
+		}
+		for _, code := range facts.RefusalCodes[op] {
+			if code <= 0 {
+				f.add(option, "refusalCodes of %s has the code %d; the code of a refusal is positive", op, code)
 			}
 		}
 	}

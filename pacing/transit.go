@@ -2,11 +2,18 @@
 
 package pacing
 
-import (
-	"time"
+import "time"
 
-	"github.com/hotelstays/hotelstays-go/types"
-)
+// PermitResult says when the request arrived at the service, as far as the answer proves it. It is zero if there was no
+// answer.
+type PermitResult struct {
+	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
+	// minus Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
+	ArrivedBy time.Time
+	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival.
+	FirstByte   time.Time
+	RateLimited bool // the answer was a 429, and a call of Pause follows
+}
 
 // Transit estimates when a request has arrived, from the answers of this minute and of the minute before. Set
 // Window, Margin and Enough before use. For each answer call Learn, set Last429 if it is a 429, and then call
@@ -30,7 +37,7 @@ type minute struct {
 }
 
 // Learn adds the answer to a request that was sent at the time left.
-func (t *Transit) Learn(left time.Time, r types.PermitResult, now time.Time) {
+func (t *Transit) Learn(left time.Time, r PermitResult, now time.Time) {
 	t.roll(now)
 	switch {
 	case !r.ArrivedBy.IsZero():
@@ -44,7 +51,7 @@ func (t *Transit) Learn(left time.Time, r types.PermitResult, now time.Time) {
 // ArrivedBy returns the time by which a request that was sent at the time left has arrived, and whether its answer
 // proves it. The time is r.ArrivedBy, but at most the time of the answer's first byte. After a recent 429 the time is
 // later. Without a proof the time is an estimate, which the answer to a later request may prove wrong.
-func (t *Transit) ArrivedBy(left time.Time, r types.PermitResult, now time.Time) (by time.Time, known bool) {
+func (t *Transit) ArrivedBy(left time.Time, r PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {
 		by = left.Add(t.Longest(now) - t.Margin)

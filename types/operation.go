@@ -72,17 +72,6 @@ func (op Operation) Timeout() time.Duration {
 	return time.Minute
 }
 
-// PermitResult says when the request arrived at the service, as far as the answer proves it. It is zero if there was no
-// answer.
-type PermitResult struct {
-	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
-	// minus Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
-	ArrivedBy time.Time
-	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival.
-	FirstByte   time.Time
-	RateLimited bool // the answer was a 429, and a call of Pause follows
-}
-
 // Scope is a permission of an OAuth token.
 type Scope string
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/pacing"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // remote is a service and the network to it. The service counts arrivals over an exact rolling second, and refuses requests
@@ -53,7 +52,7 @@ func (r *remote) send(w *Window, p *Permit, rnd *rand.Rand) {
 	r.mu.Unlock()
 
 	if rnd.Float64() < r.hangUps {
-		p.Done(types.PermitResult{})
+		p.Done(pacing.PermitResult{})
 		return
 	}
 	if !limited {
@@ -61,7 +60,7 @@ func (r *remote) send(w *Window, p *Permit, rnd *rand.Rand) {
 	}
 	cost := time.Since(arrived).Truncate(ms)
 	time.Sleep(r.delay(rnd))
-	result := types.PermitResult{FirstByte: time.Now(), RateLimited: limited}
+	result := pacing.PermitResult{FirstByte: time.Now(), RateLimited: limited}
 	if r.header {
 		result.ArrivedBy = result.FirstByte.Add(-cost)
 	}
@@ -151,7 +150,7 @@ func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
 					if test.after429 {
 						p := acquire(t, w)
 						p.Sent()
-						p.Done(types.PermitResult{FirstByte: time.Now(), RateLimited: true})
+						p.Done(pacing.PermitResult{FirstByte: time.Now(), RateLimited: true})
 						w.Pause(time.Now().Add(time.Second))
 					}
 					before := r.left
@@ -174,7 +173,7 @@ func TestCallerGetsTheSlotThatIsFreeFirst(t *testing.T) {
 		time.Sleep(1500 * ms)
 		answered := acquire(t, w)
 		answered.Sent()
-		answered.Done(types.PermitResult{FirstByte: time.Now(), ArrivedBy: time.Now()})
+		answered.Done(pacing.PermitResult{FirstByte: time.Now(), ArrivedBy: time.Now()})
 		acquire(t, w)
 		assert.Equal(t, 2*time.Second, time.Since(start))
 	})
@@ -188,7 +187,7 @@ func TestSlotIsTakenUntilAWindowAfterTheArrival(t *testing.T) {
 	request := func(t *testing.T, w *Window, answered, arrived time.Duration, limited bool) {
 		p := acquire(t, w)
 		p.Sent()
-		r := types.PermitResult{FirstByte: time.Now().Add(answered), RateLimited: limited}
+		r := pacing.PermitResult{FirstByte: time.Now().Add(answered), RateLimited: limited}
 		if arrived != never {
 			r.ArrivedBy = time.Now().Add(arrived)
 		}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/pacing"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Window is a rate limit of n requests in any span of the window's length. It serves callers in the order of
@@ -114,7 +113,7 @@ func (p *Permit) Sent() {
 
 // Done must be called when the request has ended, or will not be sent. If Sent was not called, the slot is free
 // immediately.
-func (p *Permit) Done(r types.PermitResult) {
+func (p *Permit) Done(r pacing.PermitResult) {
 	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/pacing"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const ms = time.Millisecond
@@ -54,11 +53,11 @@ func acquire(t *testing.T, w *Window) *Permit {
 // leave sends a request. Its answer proves that it arrived immediately.
 func leave(p *Permit) {
 	p.Sent()
-	p.Done(types.PermitResult{ArrivedBy: time.Now()})
+	p.Done(pacing.PermitResult{ArrivedBy: time.Now()})
 }
 
 // unused returns a permit without sending a request.
-func unused(p *Permit) { p.Done(types.PermitResult{}) }
+func unused(p *Permit) { p.Done(pacing.PermitResult{}) }
 
 // waiter starts a caller that waits for a slot. The channel receives its permit.
 func waiter(t *testing.T, w *Window) <-chan *Permit {
@@ -166,7 +165,7 @@ func TestFreeSlotNeedsNoAllocationAndNoTimer(t *testing.T) {
 		for range 50 { // requests without an answer
 			p, _ := short.Acquire(t.Context(), pacing.Caller{})
 			p.Sent()
-			p.Done(types.PermitResult{})
+			p.Done(pacing.PermitResult{})
 			time.Sleep(2 * time.Nanosecond)
 		}
 	}))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -75,7 +76,7 @@ type RateLimiter interface {
 // the last call.
 type Permit interface {
 	Sent()
-	Done(types.PermitResult)
+	Done(pacing.PermitResult)
 }
 
 // TokenSource supplies tokens.

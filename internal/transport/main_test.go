@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -131,7 +132,7 @@ func (b *tokenSeries) Refused(context.Context, Authorization) (bool, string) {
 // recording is a rate limiter that grants all and records its calls.
 type recording struct {
 	sent, done atomic.Int64
-	results    []types.PermitResult
+	results    []pacing.PermitResult
 	pauses     []time.Time
 	asked      int          // how often a slot was asked for
 	acquire    func() error // if set, Acquire returns its error
@@ -156,7 +157,7 @@ type permit recording
 
 func (p *permit) Sent() { p.sent.Add(1) }
 
-func (p *permit) Done(r types.PermitResult) {
+func (p *permit) Done(r pacing.PermitResult) {
 	p.done.Add(1)
 	p.results = append(p.results, r)
 }

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
 // ErrNoConnection is wrapped by the error of an attempt that got no connection.
@@ -96,11 +96,11 @@ func (t *trace) markSent() {
 // result returns by when the request had arrived: the time of the answer's first byte, minus the time that the service
 // worked on the request (Server-Cost-Milliseconds). The service may round this header up, so its last millisecond does
 // not count.
-func (t *trace) result(resp *http.Response) types.PermitResult {
+func (t *trace) result(resp *http.Response) pacing.PermitResult {
 	if resp == nil {
-		return types.PermitResult{}
+		return pacing.PermitResult{}
 	}
-	r := types.PermitResult{FirstByte: t.firstByte, RateLimited: resp.StatusCode == http.StatusTooManyRequests}
+	r := pacing.PermitResult{FirstByte: t.firstByte, RateLimited: resp.StatusCode == http.StatusTooManyRequests}
 	if r.FirstByte.IsZero() { // the transport reports no events, so the time of the first byte is unknown
 		r.FirstByte = time.Now()
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
 // If WroteHeaders is not among the trace events, they prove that a request never left. A connection does not prove that the
@@ -137,10 +137,10 @@ func TestPermitReceivesOnlyWhatTheAnswerProves(t *testing.T) {
 					}
 					return time.Now().Add(d)
 				}
-				want := types.PermitResult{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
+				want := pacing.PermitResult{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
 				limit := &recording{}
 				do(t, c.rt, nowhere, func(call *Call) { call.RateLimiter, call.Policy.MaxAttempts = limit, 1 })
-				assert.Equal(t, []types.PermitResult{want}, limit.results)
+				assert.Equal(t, []pacing.PermitResult{want}, limit.results)
 			})
 		})
 	}
@@ -159,7 +159,7 @@ func TestPermitReceivesTheTimeOfTheFirstByte(t *testing.T) {
 			time.Sleep(time.Second)
 			return reply(200, "{}", "Server-Cost-Milliseconds", "1"), nil
 		}), nowhere, func(c *Call) { c.RateLimiter = limit })
-		assert.Equal(t, []types.PermitResult{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
+		assert.Equal(t, []pacing.PermitResult{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
 	})
 }
 

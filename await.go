@@ -1,4 +1,4 @@
-// What helpers share: they make several calls, report to observers, and wait between polls.
+// Waits between polls, and WakeHub, with which webhooks end them early.
 
 package hotelstays
 
@@ -6,45 +6,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
+	"sync"
 	"time"
 )
 
-// helped runs a helper, such as AwaitOrder. It calls HelperStart of the client's observers before the helper, and
-// HelperEnd after it.
-func helped[R any](ctx context.Context, c *Client, name Operation, run func(context.Context) (R, error)) (result R, err error) {
-	ctx, watch := c.observeHelper(ctx, name)
-	err = errPanicked
-	defer func() { watch.end(err) }()
-	return run(ctx)
+// WakeHub passes wake-ups from a webhook handler to the waiting helpers of this process. Its zero value is ready to use. It
+// is safe for concurrent use, and must not be copied.
+type WakeHub struct {
+	mu       sync.Mutex
+	watchers map[string][]chan struct{} // by reference
 }
 
-// helpedAll is like helped, but for an iterator. It reports the last error that the iterator yields.
-func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(context.Context) iter.Seq2[V, error]) iter.Seq2[V, error] {
-	return func(yield func(V, error) bool) {
-		ctx, watch := c.observeHelper(ctx, name)
-		end := errPanicked
-		defer func() { watch.end(end) }()
-		var failed error
-		for v, err := range all(ctx) {
-			if err != nil {
-				failed = err
-			}
-			if !yield(v, err) {
-				break
-			}
+// Watch returns a channel for WithWakeup. The channel receives a value after a Wake of the reference, and keeps one value
+// until you receive it. Call Watch before Book, once for each wait, and call stop after the wait.
+func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
+	watcher := make(chan struct{}, 1) // the buffer keeps one wake-up until the wait begins
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchers == nil {
+		h.watchers = make(map[string][]chan struct{})
+	}
+	h.watchers[customerReferenceNo] = append(h.watchers[customerReferenceNo], watcher)
+	return watcher, func() { h.forget(customerReferenceNo, watcher) }
+}
+
+func (h *WakeHub) forget(reference string, watcher chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	others := slices.DeleteFunc(h.watchers[reference], func(c chan struct{}) bool { return c == watcher })
+	if len(others) == 0 {
+		delete(h.watchers, reference)
+		return
+	}
+	h.watchers[reference] = others
+}
+
+// Wake wakes all watchers of a reference, if there are any. It does not block.
+func (h *WakeHub) Wake(customerReferenceNo string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, watcher := range h.watchers[customerReferenceNo] {
+		select {
+		case watcher <- struct{}{}:
+		default: // the channel already holds a wake-up
 		}
-		end = failed
 	}
-}
-
-// observeHelper calls HelperStart of the observers. It does nothing if the Client or ctx is unusable, because the first
-// call of the helper then fails.
-func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Context, *observation) {
-	if c.usable(ctx, name) != nil {
-		return ctx, nil
-	}
-	return observe(ctx, c.observers, CallStart{Operation: name, BaseURL: c.baseURL}, "", Observer.helper)
 }
 
 // awaitSchedule has the times of the first polls from the start of a wait. Later polls come every awaitPause, because
