@@ -26,7 +26,7 @@ func randomText(r *rand.Rand, most int) string {
 	return string(text)
 }
 
-// randomBody returns an event with more fields and white space.
+// randomBody returns the JSON of an event, with random extra fields and white space.
 func randomBody(r *rand.Rand) []byte {
 	event := map[string]any{"customerReferenceNo": randomText(r, 40), "event": "order_paid", "eventTime": r.Int64N(1 << 50)}
 	for range r.IntN(10) {

@@ -121,7 +121,7 @@ type handler struct {
 	of func(account string) actions
 }
 
-// list shows the open rows of a kind.
+// list shows the page with the open rows of a kind.
 func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	v := h.view(r.Context(), kindOf(query.Get("kind")), query.Get("q"), query.Get("page"))
@@ -136,7 +136,7 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 	h.render(w, status, "list", v)
 }
 
-// question is an action that a person has to confirm.
+// question is the page that asks a person to confirm an action.
 type question struct {
 	Kind      durable.Kind
 	Account   string
@@ -158,7 +158,7 @@ func (q question) Title() string {
 	return action + " " + titles[q.Kind].one + " " + q.Reference
 }
 
-// ask shows the form in which a person gives the reason of an action.
+// ask shows the form in which a person enters the reason of an action.
 func (h *handler) ask(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	h.question(w, r, http.StatusOK, question{
@@ -180,7 +180,8 @@ func (h *handler) question(w http.ResponseWriter, r *http.Request, status int, q
 	h.render(w, status, "question", q)
 }
 
-// act executes and logs a confirmed action. Bookings returns an error if the state of the booking forbids it.
+// act executes and logs a confirmed action. The method of durable.Bookings returns an error if the state of the booking
+// forbids the action.
 func (h *handler) act(w http.ResponseWriter, r *http.Request) {
 	q := question{Kind: kindOf(r.PostFormValue("kind")), Account: r.PostFormValue("account"), Reference: r.PostFormValue("reference"),
 		Abandons: r.PostFormValue("do") == "abandon", Reason: strings.TrimSpace(r.PostFormValue("reason"))}

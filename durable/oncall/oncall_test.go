@@ -80,7 +80,7 @@ func (w *work) Retry(_ context.Context, reference string) error   { return w.did
 func (w *work) Wake(_ context.Context, reference string) error    { return w.did("wake", reference) }
 func (w *work) Abandon(_ context.Context, reference string) error { return w.did("abandon", reference) }
 
-// page is the handler, mounted under /oncall.
+// page is the Handler under the path /oncall.
 type page struct {
 	http.Handler
 	t   *testing.T
@@ -94,7 +94,7 @@ func newPage(t *testing.T, w *work) *page {
 	return p
 }
 
-// send sends a form. If form is nil, it sends a GET.
+// send sends a form, or a GET request if form is nil.
 func (p *page) send(address string, form url.Values, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/oncall/"+address, nil)
 	if form != nil {
@@ -122,7 +122,7 @@ var (
 	tags       = regexp.MustCompile(`<span class="tag(?: bad)?">(.*?)</span>`)
 )
 
-// found returns the text of the group of a regular expression, once for each match.
+// found returns the text of the first group of each match.
 func found(in *regexp.Regexp, text string) (all []string) {
 	for _, match := range in.FindAllStringSubmatch(text, -1) {
 		all = append(all, match[1])
@@ -280,7 +280,6 @@ func TestFailedListNeverSaysThatNothingIsOpen(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(p.get(""), "changed by hand"), 10)
 }
 
-// The log names the reason and the person.
 func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 	failed := errors.New("its Book may still be in progress")
 	form := func(do, kind, reason string) url.Values {
@@ -325,7 +324,6 @@ func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 	}
 }
 
-// The confirmation page shows the booking, or says that nothing is open under the reference.
 func TestConfirmationPageChangesNothing(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0)}}
 	p := newPage(t, w)
@@ -352,7 +350,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-// No page shows a UserRef or a session. The page escapes texts of callers.
+// No page shows a UserRef or a session, and each page escapes texts of callers.
 func TestPageHidesGuestsAndSessions(t *testing.T) {
 	b := booking(`<script>"x"`, 0)
 	b.Recovery.UserRef, b.Recovery.SessionID = "guest@example.com", "session-1"

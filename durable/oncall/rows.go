@@ -36,16 +36,15 @@ type row struct {
 	Order     string // number of the order, if it is known
 	Account   string
 	State     string
-	Bad       string // why a person should look at the row, in one or two words
+	Bad       string // one or two words that say why a person should look at the row; empty if nobody has to
 	Since     time.Time
-	At, Age   string // Since as text: At is the time, and Age is how long ago it was
+	At, Age   string // the field Since as text: At is the time, and Age is how long ago it was
 	Why, Next string
-	Abandons  bool // whether the page offers Abandon
-	Retries   bool // whether the page offers Retry
+	Abandons  bool // whether the row has a button for Abandon
+	Retries   bool // whether the row has a button for Retry
 }
 
-// rows returns the open rows of a kind. Rows that need a person come before all other rows. In both groups the oldest
-// row comes first.
+// rows returns the open rows of a kind. Rows that need a person come first. Among equal rows the oldest comes first.
 func (h *handler) rows(ctx context.Context, kind durable.Kind) (rows []row, problems []string) {
 	now := time.Now()
 	switch kind {
@@ -80,7 +79,8 @@ func collect[T any](listed iter.Seq2[T, error], now time.Time, of func(T, time.T
 	return rows, problems
 }
 
-// act describes the next step of a worker, which is due at due. It marks the row as overdue if the worker is late.
+// act describes the next step of a worker. due is when the step is due. If the worker is late, act marks the row as
+// overdue.
 func (r *row) act(what string, due, now time.Time) {
 	r.Next = fmt.Sprintf("A worker %s at %s.", what, at(due, now))
 	if now.Sub(due) > overdueAfter {
@@ -220,12 +220,12 @@ func (h *handler) view(ctx context.Context, kind durable.Kind, search, page stri
 	return v
 }
 
-// Kinds are the lists that a page can show.
+// Kinds returns the kinds of rows, one for each tab of the page.
 func (v *view) Kinds() []durable.Kind {
 	return []durable.Kind{durable.KindBooking, durable.KindCancel, durable.KindOrder}
 }
 
-// Title is the heading of the list.
+// Title returns the heading of the list.
 func (v *view) Title() string { return titles[v.Kind].list }
 
 // titles has the words that the page uses for a kind: on its tab, above its list, and for one row.
@@ -258,7 +258,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// at formats a time in UTC, without the date if it is today.
+// at formats a time in UTC. It leaves out the date if the date is today.
 func at(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

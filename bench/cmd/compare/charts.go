@@ -1,4 +1,4 @@
-// Three charts of the results, as SVG. They are narrow, so that people can read their texts on a phone.
+// Three charts of the results, as SVG. The charts are narrow, so that their texts are readable on a phone.
 
 package main
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// chart is a bar chart. Its longest bar has the full width.
+// chart is a bar chart. The longest bar has the full width.
 type chart struct {
 	File, Title, Note string
 	Groups            []group
@@ -113,7 +113,7 @@ type placed struct {
 	Lines  []line
 }
 
-// line is a row of a chart: the name of a group, or a bar.
+// line is one line of a chart: the name of a group, or a bar.
 type line struct {
 	bar
 	Group    string

@@ -1,4 +1,4 @@
-// The promises.
+// The promises about performance, and whether a run keeps them.
 
 package main
 
@@ -38,28 +38,30 @@ func promises(r results) []promise {
 		return keep(r.streams, func(one row) bool { return strings.Contains(one.name, what) })
 	}
 	all := []promise{
-		atLeast(2, "a page of 200 hotels: encoding/json's CPU", plainPages, theirs(cpu, peers.EncodingJSON)),
-		atLeast(1.8, "a page of 200 hotels, gzip: encoding/json's CPU", zippedPages, theirs(cpu, peers.EncodingJSON)),
-		atLeast(1, "a page of 200 hotels: goccy's CPU", plainPages, theirs(cpu, peers.Goccy)),
-		atLeast(1.05, "a page of 200 hotels, gzip: goccy's CPU", zippedPages, theirs(cpu, peers.Goccy)),
-		atMost(0.65, "a page of 200 hotels: our bytes, as a share of goccy's", r.pages, func(r row) float64 {
+		atLeast(2, "page of 200 hotels: CPU of encoding/json ÷ CPU of this client", plainPages, theirs(cpu, peers.EncodingJSON)),
+		atLeast(1.8, "page of 200 hotels, gzip: CPU of encoding/json ÷ CPU of this client", zippedPages, theirs(cpu, peers.EncodingJSON)),
+		atLeast(1, "page of 200 hotels: CPU of goccy ÷ CPU of this client", plainPages, theirs(cpu, peers.Goccy)),
+		atLeast(1.05, "page of 200 hotels, gzip: CPU of goccy ÷ CPU of this client", zippedPages, theirs(cpu, peers.Goccy)),
+		atMost(0.65, "page of 200 hotels: allocated bytes of this client ÷ allocated bytes of goccy", r.pages, func(r row) float64 {
 			return r.mean(bytes, peers.Ours) / r.mean(bytes, peers.Goccy)
 		}),
 	}
-	for i, kind := range peers.All()[len(peers.HandWritten())+1:] { // the generated clients; resty is left out, because it uses encoding/json
-		all = append(all, atLeast([]float64{1.25, 2}[i], "a page of 200 hotels: "+kind.Name+"'s time", r.pages, theirs(wall, kind.Name)))
+	for i, kind := range peers.All()[len(peers.HandWritten())+1:] { // only the generated clients
+		what := "page of 200 hotels: time of " + kind.Name + " ÷ time of this client"
+		all = append(all, atLeast([]float64{1.25, 2}[i], what, r.pages, theirs(wall, kind.Name)))
 	}
 	onMiddle := streams(fmt.Sprintf("%s, %s", warm, middle))
 	return append(all,
-		atLeast(1, "a page of 200 hotels, 8 and 64 callers: goccy's time", r.manyCallers, theirs(wall, peers.Goccy)),
-		atLeast(0.92, "CheckAvail: the CPU of a client by hand on encoding/json", r.calls, theirs(cpu, peers.EncodingJSON)),
-		atLeast(0.85, "CheckAvail: the CPU of a client by hand on goccy", r.calls, theirs(cpu, peers.Goccy)),
-		atMost(1.3, "the first hotel of a stream, "+middle.String()+": in the time of the answer's first byte", onMiddle,
+		atLeast(1, "page of 200 hotels, 8 and 64 callers: time of goccy ÷ time of this client", r.manyCallers, theirs(wall, peers.Goccy)),
+		atLeast(0.92, "CheckAvail: CPU of encoding/json ÷ CPU of this client", r.calls, theirs(cpu, peers.EncodingJSON)),
+		atLeast(0.85, "CheckAvail: CPU of goccy ÷ CPU of this client", r.calls, theirs(cpu, peers.Goccy)),
+		atMost(1.3, "HotelListStream, "+middle.String()+": time to the first hotel ÷ time to the first byte", onMiddle,
 			func(r row) float64 { return r.median(toByte, peers.OurStream) }),
-		atLeast(5, "the same, plain: HotelList's time, in the stream's", keep(onMiddle, plain), ratioOf(first, peers.OurList, peers.OurStream)),
-		atMost(0.05, "peak heap of 64 callers: the stream's, as a share of HotelList's", streams("64 callers"),
+		atLeast(5, "first hotel, without gzip: time of HotelList ÷ time of HotelListStream", keep(onMiddle, plain),
+			ratioOf(first, peers.OurList, peers.OurStream)),
+		atMost(0.05, "peak heap of 64 callers: HotelListStream ÷ HotelList", streams("64 callers"),
 			ratioOf(peak, peers.OurStream, peers.OurList)),
-		atMost(60, "peak heap of 32 streams with slow loops, in MB", r.slow,
+		atMost(60, "peak heap of 32 slow loops over HotelListStream, in MB", r.slow,
 			func(r row) float64 { return r.median(peak, peers.SlowLoop.Name) / 1e6 }))
 }
 
@@ -67,10 +69,9 @@ func keep(rows []row, wanted func(row) bool) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(one row) bool { return !wanted(one) })
 }
 
-// ratioOf returns a function that divides the figure of client by the figure of the client to: the median of a row's
-// rounds.
-func ratioOf(of figure, client, to string) func(row) float64 {
-	return func(r row) float64 { return r.ratio(of, client, to).Median }
+// ratioOf returns a function that returns the median ratio of a row: the figure of client ÷ the figure of the client base.
+func ratioOf(of figure, client, base string) func(row) float64 {
+	return func(r row) float64 { return r.ratio(of, client, base).Median }
 }
 
 func atMost(most float64, what string, rows []row, value func(row) float64) promise {
@@ -81,8 +82,8 @@ func atLeast(least float64, what string, rows []row, value func(row) float64) pr
 	return inAll(what, fmt.Sprintf("at least %g", least), rows, value, func(v float64) bool { return v >= least })
 }
 
-// inAll returns a promise that is kept if the value of every row meets the bound. It shows the smallest and the largest
-// value.
+// inAll returns a promise that is kept if the value of every row meets the bound. Its text has the smallest and the
+// largest value.
 func inAll(what, bound string, rows []row, value func(row) float64, meets func(float64) bool) promise {
 	t := promise{what, bound, "nothing", len(rows) > 0}
 	sorted := slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(value(a), value(b)) })

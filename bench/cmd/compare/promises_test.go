@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// justKept returns results that keep all promises with no margin.
+// justKept returns results that meet the bound of each promise exactly.
 func justKept() results {
 	rows := func(name, base string, ours, others measure.Sample) []row {
 		r := row{cell{name: name}, map[string][]measure.Sample{}}
@@ -55,27 +55,27 @@ func TestWorseMeasurementBreaksOnlyThePromiseAboutIt(t *testing.T) {
 		client string
 		change func(*measure.Sample)
 	}{
-		"a page of 200 hotels: encoding/json's CPU": {func(r *results) []row { return r.pages[:1] }, peers.EncodingJSON,
+		"page of 200 hotels: CPU of encoding/json ÷ CPU of this client": {func(r *results) []row { return r.pages[:1] }, peers.EncodingJSON,
 			func(s *measure.Sample) { s.CPU = 1.9 }},
-		"a page of 200 hotels, gzip: encoding/json's CPU": {func(r *results) []row { return r.pages[1:] }, peers.EncodingJSON,
+		"page of 200 hotels, gzip: CPU of encoding/json ÷ CPU of this client": {func(r *results) []row { return r.pages[1:] }, peers.EncodingJSON,
 			func(s *measure.Sample) { s.CPU = 1.7 }},
-		"a page of 200 hotels: goccy's CPU": {func(r *results) []row { return r.pages[:1] }, peers.Goccy,
+		"page of 200 hotels: CPU of goccy ÷ CPU of this client": {func(r *results) []row { return r.pages[:1] }, peers.Goccy,
 			func(s *measure.Sample) { s.CPU = 0.9 }},
-		"a page of 200 hotels: our bytes, as a share of goccy's": {func(r *results) []row { return r.pages }, peers.Goccy,
+		"page of 200 hotels: allocated bytes of this client ÷ allocated bytes of goccy": {func(r *results) []row { return r.pages }, peers.Goccy,
 			func(s *measure.Sample) { s.Bytes = 98 }},
-		"a page of 200 hotels, 8 and 64 callers: goccy's time": {func(r *results) []row { return r.manyCallers }, peers.Goccy,
-			func(s *measure.Sample) { s.Wall = 0.9 }},
-		"CheckAvail: the CPU of a client by hand on encoding/json": {func(r *results) []row { return r.calls }, peers.EncodingJSON,
+		"page of 200 hotels, 8 and 64 callers: time of goccy ÷ time of this client": {
+			func(r *results) []row { return r.manyCallers }, peers.Goccy, func(s *measure.Sample) { s.Wall = 0.9 }},
+		"CheckAvail: CPU of encoding/json ÷ CPU of this client": {func(r *results) []row { return r.calls }, peers.EncodingJSON,
 			func(s *measure.Sample) { s.CPU = 0.7 }},
-		"CheckAvail: the CPU of a client by hand on goccy": {func(r *results) []row { return r.calls }, peers.Goccy,
+		"CheckAvail: CPU of goccy ÷ CPU of this client": {func(r *results) []row { return r.calls }, peers.Goccy,
 			func(s *measure.Sample) { s.CPU = 0.7 }},
-		"the first hotel of a stream, 50 ms, 200 Mbit/s: in the time of the answer's first byte": {
+		"HotelListStream, 50 ms, 200 Mbit/s: time to the first hotel ÷ time to the first byte": {
 			func(r *results) []row { return r.streams[:1] }, peers.OurStream, func(s *measure.Sample) { s.Byte = 0.9 }},
-		"the same, plain: HotelList's time, in the stream's": {func(r *results) []row { return r.streams[:1] }, peers.OurList,
+		"first hotel, without gzip: time of HotelList ÷ time of HotelListStream": {func(r *results) []row { return r.streams[:1] }, peers.OurList,
 			func(s *measure.Sample) { s.First = 6 }},
-		"peak heap of 64 callers: the stream's, as a share of HotelList's": {
+		"peak heap of 64 callers: HotelListStream ÷ HotelList": {
 			func(r *results) []row { return r.streams[1:] }, peers.OurStream, func(s *measure.Sample) { s.Peak = 6 }},
-		"peak heap of 32 streams with slow loops, in MB": {func(r *results) []row { return r.slow }, peers.SlowLoop.Name,
+		"peak heap of 32 slow loops over HotelListStream, in MB": {func(r *results) []row { return r.slow }, peers.SlowLoop.Name,
 			func(s *measure.Sample) { s.Peak = 61e6 }},
 	} {
 		r := justKept()
@@ -89,7 +89,6 @@ func TestWorseMeasurementBreaksOnlyThePromiseAboutIt(t *testing.T) {
 	}
 }
 
-// Each chart is XML, and has a bar for its subject.
 func TestChartsAreValidXMLWithBars(t *testing.T) {
 	r := justKept()
 	r.pages[0].name = origin.TLSHTTP2

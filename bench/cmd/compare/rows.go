@@ -1,4 +1,4 @@
-// Measuring the clients in turn.
+// The measurements: all clients, one after another.
 
 package main
 
@@ -53,8 +53,8 @@ func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []c
 
 const gzipped = ", gzip"
 
-// middle is the line over which all kinds of answers are measured. Over the other lines only compressed pages of 200
-// hotels are measured.
+// middle is the line over which all kinds of answers are measured. The other lines are only for compressed pages of 200
+// hotels.
 var middle = origin.Line{RoundTrip: 50 * time.Millisecond, Rate: 200}
 
 // onLine returns a cell for each state of the connection (warm, idle, cold), over a line with TLS and HTTP/2.
@@ -87,7 +87,7 @@ func lineCells() (all []cell) {
 	return all
 }
 
-// streamCells returns the cells for the streams of peers.Streams, which yield hotels while the page arrives.
+// streamCells returns the cells for the clients of peers.Streams.
 func streamCells() []cell {
 	many := origin.Line{Rate: 1000}
 	all := []cell{
@@ -98,7 +98,7 @@ func streamCells() []cell {
 	return append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, middle, origin.GzipPrefix)...)
 }
 
-// slowCells measure 32 streams at the same time, each with the slow loop of peers.SlowLoop.
+// slowCells has the cells for 32 streams at the same time, each with the slow loop of peers.SlowLoop.
 var slowCells = []cell{
 	{"plain", hotelstays.OpHotelList, origin.TLSHTTP2, "", measure.Load{Callers: 32}, warm},
 	{"gzip", hotelstays.OpHotelList, origin.TLSHTTP2, origin.GzipPrefix, measure.Load{Callers: 32}, warm},
@@ -118,23 +118,24 @@ func wall(s measure.Sample) float64  { return s.Wall }
 func batch(s measure.Sample) float64 { return s.Batch }
 func first(s measure.Sample) float64 { return s.First }
 
-// toByte returns the time until the first hotel, as a multiple of the time until the first byte.
+// toByte returns the ratio: time until the first hotel ÷ time until the first byte.
 func toByte(s measure.Sample) float64 { return s.First / s.Byte }
 func allocs(s measure.Sample) float64 { return s.Allocs }
 func bytes(s measure.Sample) float64  { return s.Bytes }
 func peak(s measure.Sample) float64   { return s.Peak }
 
-// ratio divides client's figure by the figure of the client to, in each round. It returns the spread of these ratios.
-func (r row) ratio(of figure, client, to string) measure.Spread {
+// ratio divides the figure of client by the figure of the client base, in each round. It returns the spread of these
+// ratios.
+func (r row) ratio(of figure, client, base string) measure.Spread {
 	var ratios []float64
 	for round, s := range r.samples[client] {
-		ratios = append(ratios, of(s)/of(r.samples[to][round]))
+		ratios = append(ratios, of(s)/of(r.samples[base][round]))
 	}
 	return measure.SpreadOf(ratios)
 }
 
-// mean returns the mean of a figure over all calls of all rounds. It is for allocations, which vary between rounds with
-// the state of the sync.Pools.
+// mean returns the mean of a figure over all calls of all rounds. Use it for allocations, because the median of the rounds
+// depends on the state of the sync.Pools.
 func (r row) mean(of figure, client string) float64 {
 	var sum float64
 	var calls int
@@ -159,9 +160,9 @@ func progress(what ...string) {
 	fmt.Fprintln(os.Stderr, time.Since(begun).Round(time.Second), strings.Join(what, " "))
 }
 
-// measureAll measures every row of the tables. In each round, a client is called for at least the time slice.
+// measureAll measures every row of the tables. The time slice is the minimum time for a client in each round.
 func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, slice time.Duration) (r results, err error) {
-	few := min(rounds, 3) // fewer rounds, because one round with 64 callers takes ten seconds
+	few := min(rounds, 3) // a round with 64 callers takes ten seconds
 	for _, part := range []struct {
 		into   *[]row
 		kinds  []peers.Kind
@@ -186,7 +187,7 @@ func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, sli
 	return r, nil
 }
 
-// measureCell measures the clients one after another, in several rounds. Each round starts with another client.
+// measureCell measures the clients one after another, in several rounds. Each round begins with a different client.
 func measureCell(ctx context.Context, kinds []peers.Kind, c cell, addresses origin.Addresses, rounds int) (row, error) {
 	progress(string(c.op), c.name)
 	r := row{c, map[string][]measure.Sample{}}

@@ -12,21 +12,21 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// column is one figure in the tables. Its function text returns the text for a row and a client.
+// column is one figure in the tables. The function text returns the text of a table cell.
 type column struct {
 	title string
 	text  func(r row, client string) string
 }
 
 func printTables(r results) {
-	fmt.Print("\nThe first client's figure, and the others' as a multiple of it: the median of the rounds, and their " +
-		"range. Allocations and bytes are the mean of all calls, heap is the median of the rounds.\n")
+	fmt.Print("\nThe figure of another client is a ratio: other client ÷ first client. A figure is the median of the rounds, " +
+		"with the range in brackets. Allocations and bytes are the mean of all calls, heap is the median of the rounds.\n")
 	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	waited := ratioTo("Wall per call", peers.Ours, wall, duration)
 	used := ratioTo("CPU per call", peers.Ours, cpu, duration)
 	printRows("A page of HotelList, 200 hotels", peers.All(), r.pages, waited, used, meanOf("Bytes allocated per call", bytes, size))
 	printRows("A page of HotelList, many callers", peers.HandWritten(), r.manyCallers, waited,
-		ratioTo("Until every caller has its answer", peers.Ours, batch, duration), used)
+		ratioTo("Time until all callers have their answer", peers.Ours, batch, duration), used)
 	printRows("Answers over a line, HTTP/2", peers.HandWritten(), r.lines, waited, used)
 	printRows("The first hotel before the last byte", peers.Streams(), r.streams,
 		ratioTo("First hotel", peers.OurStream, first, duration), ratioTo("Last hotel", peers.OurStream, wall, duration),

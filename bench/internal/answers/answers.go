@@ -18,13 +18,13 @@ import (
 // Page is the number of hotels on the largest page of HotelList.
 const Page = 200
 
-// The size of the answers.
+// The sizes of the parts of an answer.
 const (
 	roomsAround = 5 // mean number of rooms of a hotel
 	ratesAround = 4 // mean number of rates of a room
 )
 
-// Session and RatePkgID are also in the requests, because a client may compare them.
+// Session and RatePkgID are in the answers and in the requests, because a client may compare them.
 const (
 	Session   = "s-7Qm2VxYt0aLr9KdPz4HcWn8EjUf3Gb6S"
 	RatePkgID = "eYRkngouLYmi9j1OhmlM9lALCz2ze9mobIM0RdRTn6NFuyr_PNBu2qyFVBSYEBKqmI_H4CZpo3mBf4IM4kngYm"
@@ -209,7 +209,7 @@ func (g generator) logo(i int) string {
 
 func (g generator) cents() int64        { return 4_000 + g.Int64N(90_000) }
 func (g generator) chance(pct int) bool { return g.IntN(100) < pct }
-func (g generator) around(n int) int    { return n - 2 + g.IntN(5) } // returns n on average
+func (g generator) around(n int) int    { return n - 2 + g.IntN(5) } // returns a random number, n on average
 
 func (g generator) token(n int) string {
 	return g.draw(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Sample is the cost of one call, unless noted otherwise.
+// Sample is the mean cost of one call. Batch, Peak and Calls are about all calls together.
 type Sample struct {
 	CPU    float64 // seconds of CPU time, in user and system mode, including the garbage collector
-	Wall   float64 // seconds that a caller waits
-	Batch  float64 // seconds until every caller has its answer: the time of the load, divided by the calls of one caller
+	Wall   float64 // seconds that a caller waits for its answer
+	Batch  float64 // seconds until all callers have their answer: the time of the load ÷ the number of calls of one caller
 	Byte   float64 // seconds until the first byte of the answer, as in Arrival
 	First  float64 // seconds until the first hotel, as in Arrival
 	Allocs float64
-	Bytes  float64 // allocated
+	Bytes  float64 // number of allocated bytes
 	Peak   float64 // maximum size of the heap, in bytes, while all callers run together
 	Calls  int     // number of calls of all callers together
 }
@@ -29,9 +29,9 @@ type Sample struct {
 // and until the first hotel.
 type Arrival struct{ Byte, Hotel time.Duration }
 
-// Load says how often Take makes a call. All Callers call at the same time, each at least once and until AtLeast has
-// passed. If Warm is set, each caller first makes one unmeasured call, to fill connections and pools. Before, if set,
-// is called before each call, and its time is not counted as waiting.
+// Load says how often Take makes a call. All Callers call at the same time, each at least once, until AtLeast has passed. If
+// Warm is set, each caller first makes one unmeasured call, to open connections and fill pools. Before, if set, is called
+// before each call, and is not measured.
 type Load struct {
 	Callers int
 	AtLeast time.Duration

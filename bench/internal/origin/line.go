@@ -31,18 +31,18 @@ const (
 	segment       = 8 << 10       // number of bytes that are sent as one piece
 	initialWindow = 10 * 1460     // TCP window of a new connection, in bytes
 	largestWindow = 32 << 20      // maximum TCP window, in bytes: the limit of the receiver
-	idleTimeout   = 200e6         // nanoseconds; after one round trip and this time without data, the TCP window is initialWindow again
+	idleTimeout   = 200e6         // nanoseconds without data, in addition to one round trip, after which the TCP window is initialWindow again
 	shortQueue    = 2 * 1_000_000 // nanoseconds; a sender waits if the line is busy for longer
 )
 
-// shared is a Line in use, with the state that its connections share.
+// shared is a Line with the state that all its connections share.
 type shared struct {
 	Line
 	mu   sync.Mutex
-	free time.Time // time at which the line has sent all bytes that wait
+	free time.Time // time at which the line has sent all waiting bytes
 }
 
-// through starts a proxy to the server at target that simulates the line. It returns the address of the proxy. Like
+// through starts a proxy that simulates the line to the server at target. It returns the address of the proxy. Like
 // httptest, it panics if no port is free.
 func (l Line) through(target string) (address string, stop func()) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +78,7 @@ func (l *shared) connect(client net.Conn, target string) {
 	l.answer(client, server)
 }
 
-// answer forwards the server's bytes to the client. The line's rate and the connection's TCP window limit the speed.
+// answer forwards the server's bytes to the client, with the speed of the line and of the TCP window.
 func (l *shared) answer(client, server net.Conn) {
 	var mu sync.Mutex
 	acknowledged := sync.NewCond(&mu)
@@ -112,7 +112,7 @@ func (l *shared) answer(client, server net.Conn) {
 	})
 }
 
-// send reserves the line for n bytes, and returns the time at which the last byte has left.
+// send reserves the line for n bytes. It returns the time at which the line has sent the last byte.
 func (l *shared) send(n int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,15 +129,15 @@ type packet struct {
 	at    time.Time
 }
 
-// later returns a channel for packets. It writes each packet to the connection when its time has come, and then calls
-// arrived with its length.
+// later returns a channel for packets. Each packet is written to the connection at the packet's time. Then arrived is called
+// with the length of the packet.
 func later(to net.Conn, arrived func(n int)) chan<- packet {
 	packets := make(chan packet, 1<<14)
 	go func() {
 		defer to.Close()
 		for p := range packets {
 			time.Sleep(time.Until(p.at))
-			_, _ = to.Write(p.bytes) // if the connection is closed, the next read fails and ends it
+			_, _ = to.Write(p.bytes) // if the connection is closed, the next read fails and ends the loop
 			arrived(len(p.bytes))
 		}
 	}()

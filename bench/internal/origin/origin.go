@@ -1,5 +1,4 @@
-// Package origin is the server for the compared clients: it reads the request and writes a
-// prepared answer.
+// Package origin is the server for the compared clients. It reads each request and writes a prepared answer.
 package origin
 
 import (
@@ -15,7 +14,8 @@ import (
 // GzipPrefix in front of an operation's path requests a compressed answer.
 const GzipPrefix = "/gzip"
 
-// PagePrefix, a number of hotels (20 or 50) and the path request a smaller page: /hotels/20/gzip/api/search/hotelList.
+// PagePrefix and a number of hotels (20 or 50) in front of the path request a smaller page:
+// /hotels/20/gzip/api/search/hotelList.
 const PagePrefix = "/hotels/"
 
 // Handler answers the compared operations. If observe is not nil, it is called with each request and the request's

@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 )
 
-// A line does not change answers.
+// Answers also arrive unchanged over a simulated line.
 func TestEachAddressUsesItsProtocol(t *testing.T) {
 	addresses, end := origin.Listen(origin.Handler(nil))
 	defer end()

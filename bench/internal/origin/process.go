@@ -1,4 +1,4 @@
-// The server in a separate process, so that its costs are not those of the clients.
+// The server in a separate process, so that its costs are not measured.
 
 package origin
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
-// The transports.
+// The keys of the transports in Addresses.BaseURLs.
 const (
 	HTTP1    = "HTTP/1.1"
 	TLSHTTP1 = "TLS, HTTP/1.1"
@@ -24,7 +24,7 @@ const (
 
 // Addresses has the base URLs of the servers, and their TLS certificate.
 type Addresses struct {
-	BaseURLs    map[string]string // the key is a transport, or a result of Over
+	BaseURLs    map[string]string // by transport, or by the result of Over
 	Certificate []byte            // certificate of the two TLS servers, in PEM
 }
 
@@ -34,7 +34,7 @@ func Listen(h http.Handler) (Addresses, func()) {
 	servers := map[string]*httptest.Server{HTTP1: httptest.NewServer(h)}
 	for name, protocol := range map[string]string{TLSHTTP1: "http/1.1", TLSHTTP2: "h2"} {
 		s := httptest.NewUnstartedServer(h)
-		s.TLS = &tls.Config{NextProtos: []string{protocol, "http/1.1"}} // for clients without HTTP/2
+		s.TLS = &tls.Config{NextProtos: []string{protocol, "http/1.1"}} // the server must also serve clients without HTTP/2
 		s.EnableHTTP2 = name == TLSHTTP2
 		s.StartTLS()
 		servers[name] = s
@@ -61,8 +61,8 @@ func Listen(h http.Handler) (Addresses, func()) {
 	}
 }
 
-// Serve is the program of the process that Start starts. It prints its Addresses to standard output, and serves until
-// its standard input is closed.
+// Serve is the main function of the process that Start starts. It prints the Addresses to standard output, and serves
+// until standard input is closed.
 func Serve(struct{}) error {
 	addresses, _ := Listen(Handler(nil))
 	if err := json.NewEncoder(os.Stdout).Encode(addresses); err != nil {

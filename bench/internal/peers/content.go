@@ -1,4 +1,4 @@
-// The decoded content as JSON, which makes all clients comparable.
+// The content of decoded answers, as JSON. With it, the results of different clients can be compared.
 
 package peers
 
@@ -82,7 +82,7 @@ func (c Content) Check(value any) error {
 	}
 	for path := range got {
 		if err == nil && c[path] == "" {
-			err = fmt.Errorf("the result has %s = %s, which the answer does not have", path, got[path])
+			err = fmt.Errorf("the result has %s = %s, but the answer does not have this value", path, got[path])
 		}
 	}
 	return err

@@ -22,8 +22,8 @@ import (
 
 func generated() []Kind { return []Kind{{"ogen", newOgen}, {"oapi-codegen", newOapi}} }
 
-// generatedCall returns a Call that converts the request in to the type of a generated client, and sends it. read takes
-// the data and the code from the answer.
+// generatedCall returns a Call that converts the request in to the type of a generated client, and sends the request. The
+// function read returns the data and the code of the answer.
 func generatedCall[Req, Resp any](in any, call func(context.Context, *Req) (Resp, error), read func(Resp) (data any, code int)) Call {
 	req := new(Req)
 	text, err := json.Marshal(in)
@@ -99,13 +99,13 @@ func newOapi(baseURL string) (Peer, error) {
 	}}, nil
 }
 
-// described returns the answer of a call. It returns an error if openapi.yaml does not describe such an answer.
+// described returns the decoded answer of a call. It returns an error if openapi.yaml does not describe the answer.
 func described[E any](r interface{ GetJSON200() *E }, err error) (*E, error) {
 	if err != nil {
 		return nil, err
 	}
 	if r.GetJSON200() == nil {
-		return nil, errors.New("the answer is not as openapi.yaml describes it")
+		return nil, errors.New("openapi.yaml does not describe the answer")
 	}
 	return r.GetJSON200(), nil
 }

@@ -1,6 +1,6 @@
 //go:build !generated
 
-// Without go generate there are no generated clients.
+// The generated clients are missing, because the build tag generated is not set.
 
 package peers
 

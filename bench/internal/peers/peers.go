@@ -39,7 +39,7 @@ const (
 	Resty        = "resty"
 )
 
-// All returns every kind of client that was compiled in, the SDK first. The generated clients need go generate and the
+// All returns every kind of client in this build, the SDK first. The generated clients need go generate and the
 // build tag generated.
 func All() []Kind {
 	return append(append(HandWritten(), Kind{Resty, newResty}), generated()...)
@@ -50,7 +50,7 @@ func HandWritten() []Kind {
 	return []Kind{{Ours, newOurs}, {EncodingJSON, newEncodingJSON}, {Goccy, newGoccy}}
 }
 
-// The requests, the same for all peers. Their session is a header.
+// The requests are the same for all peers. The session is a header of the request.
 var (
 	hotelList = &hotelstays.HotelListRequest{
 		HotelIDs: answers.HotelIDs(), CheckIn: "2027-02-20", CheckOut: "2027-02-23",

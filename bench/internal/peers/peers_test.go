@@ -1,4 +1,4 @@
-// All clients must send the same and decode the same.
+// All clients must send the same requests and decode the same data.
 
 package peers_test
 
@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// seen is a request at the server.
+// seen is a request as the server received it.
 type seen struct {
 	path   string
 	header http.Header
@@ -82,7 +82,7 @@ func TestContentCheckFindsEachDifference(t *testing.T) {
 		`{"list":[{"id":"a","amount":120.51}]}`:           `.list[0].amount is "120.51" instead of 120.5`,
 		`{"list":[{"id":"a"}]}`:                           `.list[0].amount is "" instead of 120.5`,
 		`{"list":[{"id":"b","amount":120.5}]}`:            `.list[0].id is "\"b\"" instead of "a"`,
-		`{"list":[{"id":"a","amount":120.5},{"id":"b"}]}`: `has .list[1].id = "b", which the answer does not have`,
+		`{"list":[{"id":"a","amount":120.5},{"id":"b"}]}`: `has .list[1].id = "b", but the answer does not have this value`,
 		`{"list":[]}`: `is "" instead of`,
 	} {
 		err := content.Check(json.RawMessage(value))
@@ -94,7 +94,6 @@ func TestContentCheckFindsEachDifference(t *testing.T) {
 	}
 }
 
-// Every stream yields the whole page, plain and compressed.
 func TestEveryStreamYieldsTheWholePage(t *testing.T) {
 	srv := httptest.NewServer(origin.Handler(nil))
 	defer srv.Close()

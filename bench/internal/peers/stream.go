@@ -47,8 +47,8 @@ var SlowLoop = Kind{"a slow loop", func(baseURL string) (Peer, error) {
 	}), nil
 }}
 
-// Streams returns four clients: the SDK's stream, the SDK's HotelList, and a hand-written stream on each of two JSON
-// packages. Their HotelList drops each hotel, and returns a [measure.Arrival].
+// Streams returns four clients: the SDK's stream, the SDK's HotelList, and hand-written streams with two JSON packages. The
+// HotelList of each client drops each hotel after use, and returns a [measure.Arrival].
 func Streams() []Kind {
 	ours := func(read func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error) func(string) (Peer, error) {
 		return func(baseURL string) (Peer, error) {
@@ -103,7 +103,7 @@ func streaming(closeClient func(), read func(ctx context.Context, arrived func(h
 			hotels += n
 		})
 		if err == nil && hotels != len(hotelList.HotelIDs) {
-			err = fmt.Errorf("%d hotels", hotels)
+			err = fmt.Errorf("the stream has %d hotels instead of %d", hotels, len(hotelList.HotelIDs))
 		}
 		at.Byte = time.Duration(firstByte.Load())
 		return at, err
@@ -117,7 +117,7 @@ type decoder interface {
 	Decode(any) error
 }
 
-// newTokens returns a client that decodes the page hotel by hotel, with a decoder's method Token up to the list.
+// newTokens returns a client that decodes the page hotel by hotel. It skips to the list with the decoder's method Token.
 func newTokens(baseURL string, newDecoder func(io.Reader) decoder) Peer {
 	h := &handwritten{base: baseURL, http: httpClient(), codec: codec{marshal: json.Marshal}}
 	return streaming(h.http.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
