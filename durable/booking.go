@@ -140,7 +140,7 @@ func (b *booking) read(row *Row) error {
 	case row.Life != Open && b.Ending == "": // a person has ended the row by hand in the database
 		b.Ending = EndingAbandoned
 	case row.Life == Open && b.Ending != "":
-		return fmt.Errorf("the row is open, and its ending is %q", b.Ending)
+		return fmt.Errorf("its life says that the booking is open, but its ending is %q", b.Ending)
 	}
 	return nil
 }

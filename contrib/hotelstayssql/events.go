@@ -183,7 +183,7 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 		case err != nil:
 			return err
 		case state == hotelstays.ClaimBusy:
-			return errors.New("another claim holds the event until its lease ends; with HandleTx, leave WebhookOptions.Store unset")
+			return errors.New("another delivery of the event is being handled; the sender may deliver it again; with HandleTx, leave WebhookOptions.Store unset")
 		case state == hotelstays.ClaimDone:
 			return errRollback
 		}
