@@ -243,23 +243,6 @@ func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 	assert.Equal(t, "tok-one-111", resp.AccessToken.Reveal())
 }
 
-// If the service issues tickets and then refuses them, the error says when the client fetches the next ticket.
-func TestTicketsThatTheServiceRefusesAreFetchedAfterGrowingPauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newAuthWorld(t, 0)
-		for range 3 {
-			assert.Empty(t, callAll(t.Context(), w.client))
-			w.RevokeTokens()
-		}
-		failed := callAll(t.Context(), w.client)
-		require.Len(t, failed, 1)
-		assert.ErrorContains(t, failed[0], "the client asks for another token in 2s")
-		time.Sleep(2 * time.Second)
-		assert.Empty(t, callAll(t.Context(), w.client))
-		assert.Equal(t, 4, w.Ledger().TicketsIssued())
-	})
-}
-
 func TestClientsShareATokenThroughTheirTokenStore(t *testing.T) {
 	for ttl, life := range map[time.Duration]time.Duration{0: 24 * time.Hour, time.Hour: time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -325,18 +308,6 @@ func TestOnlyEqualCredentialsShareAToken(t *testing.T) {
 	}
 	assert.NotContains(t, used, keyOf(url+"/test", ticket("acme", "secret-1")))
 	assert.Empty(t, keyOf(url, bearerToken("token-1")))
-}
-
-func TestWrongSecretFindsNoSharedToken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(newMemoryStore()))
-		require.Empty(t, callAll(t.Context(), w.client))
-		guessed, err := w.client.WithCredential(hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret("a guess")})
-		require.NoError(t, err)
-		failed := callAll(t.Context(), guessed)
-		require.Len(t, failed, 1)
-		assert.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
-	})
 }
 
 // The client calls AppSecretFrom or ClientSecretFrom before each request for a token. After a refusal it calls the

@@ -19,7 +19,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -443,38 +442,6 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 			assert.WithinRange(t, time.Now(), start.Add(after), start.Add(after+time.Second))
 		})
 	}
-}
-
-// assertHint asserts that Timeout-Milliseconds is slightly less than the time left, and returns its value.
-func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time.Duration {
-	t.Helper()
-	ms, err := strconv.ParseInt(r.Header.Get("Timeout-Milliseconds"), 10, 64)
-	require.NoError(t, err, r.Operation)
-	hint := time.Duration(ms) * time.Millisecond
-	assert.Less(t, hint, left, "the answer needs time to travel")
-	assert.GreaterOrEqual(t, hint+time.Millisecond, max(left*9/10, left-time.Second), "but the hint is not much less")
-	return hint
-}
-
-func TestTimeoutMillisecondsShrinksWithEachAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
-		require.NoError(t, err)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503,
-			Delay: time.Second, Times: 2})
-		earlier := 15 * time.Second
-		deadline := time.Now().Add(earlier)
-		_, err = client.HotelList(t.Context(), searchCity(srv), hotelstays.WithTimeout(earlier))
-		require.NoError(t, err)
-		requests := srv.Ledger().Requests(hotelstays.OpHotelList)
-		require.Len(t, requests, 3)
-		for _, r := range requests {
-			hint := assertHint(t, r, deadline.Sub(r.Arrived))
-			assert.Less(t, hint, earlier)
-			earlier = hint
-		}
-	})
 }
 
 // retryFaults has the faults that cause each row of the retry table in doc.go.

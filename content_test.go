@@ -134,48 +134,6 @@ func untyped[V any](seq iter.Seq2[V, error]) iter.Seq2[any, error] {
 	}
 }
 
-func TestHotelsMetadataAllYieldsEveryHotel(t *testing.T) {
-	for _, tc := range []struct {
-		name        string
-		page        *types.PageReq
-		parallelism int
-		noTotals    bool
-		hotels      int
-		calls       int
-		answers     int // the delays that pass; parallel calls share one delay
-	}{
-		{"the largest pages", nil, 1, true, 250, 3, 3},
-		{"the largest pages, from the second on", &types.PageReq{PageNum: 2}, 1, false, 150, 2, 2},
-		{"a page size that divides the hotels", &types.PageReq{PageSize: 50}, 1, true, 250, 5, 5},
-		{"a page past the end", &types.PageReq{PageNum: 9}, 1, true, 0, 1, 1},
-		{"five pages at a time after the first page", &types.PageReq{PageSize: 20}, 5, false, 250, 13, 1 + 3},
-		{"five pages at a time, without totals", &types.PageReq{PageSize: 20}, 5, true, 250, 13, 13},
-	} {
-		inBubble(t, tc.name, func(t *testing.T) {
-			srv, client := newSandbox(t, hotelstaystest.Config{
-				Variants: hotelstaystest.Variants{NoTotals: tc.noTotals}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 250, UnmatchedEvery: -1},
-			})
-			const delay = 10 * time.Second // longer than any wait for the rate limit
-			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: delay,
-				Times: -1})
-			given := hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), CountryCode: "AE", Page: tc.page}
-			list := client.HotelsMetadataAll(t.Context(), &given, hotelstays.WithParallelism(tc.parallelism))
-			for range 2 { // the second loop fetches again
-				before, start := srv.Ledger().Count(hotelstays.OpHotelsMetadata), time.Now()
-				hotels, errs := collect(list)
-				assert.Empty(t, errs)
-				assert.Equal(t, tc.calls, srv.Ledger().Count(hotelstays.OpHotelsMetadata)-before)
-				assert.Equal(t, time.Duration(tc.answers)*delay, time.Since(start))
-				got := []string{}
-				for _, hotel := range hotels {
-					got = append(got, hotel.PlatformHotelID)
-				}
-				assert.Equal(t, srv.HotelIDs(250)[250-tc.hotels:], got)
-			}
-		})
-	}
-}
-
 // metadataAhead lists twelve pages. Each page has one hotel and takes a second.
 func metadataAhead(t *testing.T, script *pageScript, parallelism int) iter.Seq2[*types.HotelMetadata, error] {
 	for i := range 12 {

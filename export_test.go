@@ -55,19 +55,6 @@ func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) 
 	return meta.RawData, nil
 }
 
-// ObserveNothing runs a call and a helper of c, which has no Observer. It reports whether the ctx changed.
-func ObserveNothing(ctx context.Context, c *Client) (changed bool) {
-	observed, watch := observe(ctx, c.observers, CallStart{}, "", Observer.call)
-	changed = observed != ctx || watch != nil || watch.timeline() != nil
-	watch.received(nil, 0, "", "")
-	watch.end(nil)
-	_, err := helped(ctx, c, "Helper", func(observed context.Context) (struct{}, error) {
-		changed = changed || observed != ctx
-		return struct{}{}, nil
-	})
-	return changed || err != nil
-}
-
 // References returns the number of references that h remembers.
 func (h *WakeHub) References() int {
 	h.mu.Lock()

@@ -345,23 +345,6 @@ func TestEachAttemptIsLogged(t *testing.T) {
 	})
 }
 
-// An unknown lifetime is left out, because 0 would read as a token that has expired.
-func TestLogHasTheLifetimeOfAToken(t *testing.T) {
-	for want, cred := range map[string]hotelstays.Credential{
-		"": bearerToken("token"),
-		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret("secret"),
-			Scopes: []types.Scope{types.ScopeBookingRead}, Lifetime: 20 * time.Minute},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var buf bytes.Buffer
-			client := clientWith(t, saying(`{"code":0,"data":{"access_token":"token"}}`), cred,
-				hotelstays.WithLogger(slog.New(slog.NewTextHandler(&buf, nil))))
-			require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
-			assert.Contains(t, buf.String(), `msg="token fetched"`+want+"\n")
-		})
-	}
-}
-
 // The answer's Meta and one warning name the field whose type is not the documented one.
 func TestMismatchIsLoggedOnce(t *testing.T) {
 	const mismatch = "data.list[1].rating: want number, got string"
@@ -380,16 +363,6 @@ func TestMismatchIsLoggedOnce(t *testing.T) {
 		assert.Equal(t, logRecord{Level: "WARN", Msg: "the answer does not match the documentation", Operation: "HotelList",
 			RequestID: meta.RequestID, Mismatches: []string{mismatch}, MismatchCount: 1}, records[i])
 	}
-}
-
-func TestCallWithoutObserversAllocatesNothingForThem(t *testing.T) {
-	ctx := context.Background()
-	client := clientThrough(t, http.DefaultTransport)
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if hotelstays.ObserveNothing(ctx, client) {
-			t.Error("the ctx was changed although there is no Observer")
-		}
-	}))
 }
 
 // The calls of a helper have the ctx that HelperStart returned.

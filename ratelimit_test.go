@@ -220,16 +220,6 @@ func (l *accountCounter) Acquire(ctx context.Context, req hotelstays.RateLimitRe
 	return l.RateLimiter.Acquire(ctx, req)
 }
 
-func TestRateLimiterWithAFreeSlotAllocatesNothing(t *testing.T) {
-	l, key := hotelstays.NewRateLimiter(nil), hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpBook}
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		permit, err := l.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
-		if assert.NoError(t, err) {
-			permit.Done(hotelstays.PermitResult{})
-		}
-	}))
-}
-
 // The margin is added to the second for which a request counts. Processes without a common limiter have equal parts of
 // the rate limit.
 func TestMarginAndProcessesLowerTheRate(t *testing.T) {

@@ -262,6 +262,7 @@ func documentFaults() map[string]documentFault {
 			is: hotelstays.ErrVoucherAltered, asks: 3},
 	}
 	for name, quote := range map[string]func(*url.URL) string{
+		"whole": (*url.URL).String, "path and query": (*url.URL).RequestURI, "raw query": func(u *url.URL) string { return u.RawQuery },
 		"path": func(u *url.URL) string { return u.Path }, "file": func(u *url.URL) string { return path.Base(u.Path) },
 		"parameter": func(u *url.URL) string { return u.Query().Get("proof") }, "query": func(u *url.URL) string { return fmt.Sprint(u.Query()) },
 		"fields":       func(u *url.URL) string { return fmt.Sprintf("%+v", *u) },
@@ -270,6 +271,17 @@ func documentFaults() map[string]documentFault {
 		faults["an error with the "+name+" of the link"] = documentFault{text: "no route to ", asks: 1,
 			serve: func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + quote(r.URL)) }}
 	}
+	quoting := func(r *http.Request) (*http.Response, error) {
+		return replyOf(200, iotest.ErrReader(errors.New("reading "+r.URL.String()))), nil
+	}
+	faults["an answer whose error quotes the link"] = documentFault{serve: quoting, text: "reading ", asks: 1}
+	faults["a redirect to an answer whose error quotes the link"] = documentFault{text: "reading ", asks: 1,
+		serve: func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/moved" {
+				return quoting(r)
+			}
+			return redirecting(302, "/moved?x="+voucherSecret)(r)
+		}}
 	for _, status := range []int{401, 403, 404, 410} {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: answering(status, "no"), is: hotelstays.ErrVoucherLinkExpired,
 			text: fmt.Sprintf("HTTP %d; call OrderVoucher for a new link", status), asks: 3}

@@ -20,7 +20,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -495,46 +494,5 @@ func TestWithVoucherHostsTakesOnlyHostNamesAndAddresses(t *testing.T) {
 		".internal", "store..internal", "."} {
 		_, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithVoucherHosts("store.internal", host))
 		assert.Equal(t, []string{"WithVoucherHosts"}, faultPaths(t, err), host)
-	}
-}
-
-func TestErrorsHideTheVoucherLink(t *testing.T) {
-	for name, serve := range map[string]func(*http.Request) (*http.Response, error){
-		"the transport quotes the link": func(r *http.Request) (*http.Response, error) {
-			return nil, errors.New("no route to " + r.URL.String())
-		},
-		"the transport quotes path and query": func(r *http.Request) (*http.Response, error) {
-			return nil, errors.New("GET " + r.URL.RequestURI() + ": no route to host")
-		},
-		"the transport quotes the query": func(r *http.Request) (*http.Response, error) {
-			return nil, errors.New("cannot sign " + r.URL.RawQuery)
-		},
-		"a nested url.Error has the link": func(r *http.Request) (*http.Response, error) {
-			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
-		},
-		"the answer breaks off with an error that quotes the link": func(r *http.Request) (*http.Response, error) {
-			return replyOf(200, iotest.ErrReader(errors.New("reading "+r.URL.String()))), nil
-		},
-		"a malformed Location has the link": func(r *http.Request) (*http.Response, error) {
-			return reply(302, "", "Location", "http://[::1"+r.URL.RequestURI()), nil
-		},
-		"the target of a redirect fails": func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/moved" {
-				return nil, errors.New("GET " + r.URL.RequestURI() + ": no route to host")
-			}
-			return redirecting(302, "/moved?x="+voucherSecret)(r)
-		},
-		"the answer of a redirect's target breaks off": func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/moved" {
-				return breaking(voucherDoc[:3], errors.New("reading "+r.URL.String()))(r)
-			}
-			return redirecting(302, "/moved?x="+voucherSecret)(r)
-		},
-	} {
-		service := serviceOf(nil, serve)
-		err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
-		require.Error(t, err)
-		t.Log(name)
-		assertNoLink(t, err.Error())
 	}
 }

@@ -14,10 +14,8 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 	"unsafe"
@@ -253,48 +251,6 @@ func TestDecodedAnswerUsesNoReusedMemory(t *testing.T) {
 		want := d.fresh()
 		oracle.Read(d.body, want, d.bare)
 		assert.Equal(t, want, got, d.name)
-	}
-}
-
-// The decoder reads an answer as a whole or while it arrives. Both ways reach the limit at the same element.
-func TestMemoryLimitIsTheSameForArrivingAnswers(t *testing.T) {
-	const longest = 2 * mib // longer than the limit allows
-	for tc := range testsize.SomeOf(portionOf(t, 2, 4), []struct {
-		resp                    any
-		before, element, behind string
-	}{
-		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},{}],"refundedPrice":null}`, `]}`},
-		{&hotelstays.CheckAvailResponse{}, `{"roomRatePkg":{"tax":{"items":[{}`, `,{"amount":{}}`, `]}}}`},
-		{&hotelstays.CheckAvailResponse{}, `{"exchangeRateSnapshot":{"usd":{"eur":1`, `,"%06d":1`, `}}}`},
-		{&hotelstays.HotelListResponse{}, `{"list":[{"isAvailable":true,"minPricesByCurrency":[{}`, `,{}`, `]}]}`},
-	}) {
-		text := &strings.Builder{}
-		text.WriteString(`{"code":0,"data":` + tc.before)
-		var ends []int // where the text of n elements ends
-		for i := 0; text.Len() < longest; i++ {
-			ends = append(ends, text.Len())
-			if strings.Contains(tc.element, "%") {
-				fmt.Fprintf(text, tc.element, i)
-			} else {
-				text.WriteString(tc.element)
-			}
-		}
-		body := []byte(text.String())
-		whole := func(n int) []byte { return append(body[:ends[n]:ends[n]], tc.behind+"}"...) }
-		target := func() wire.Target {
-			return hotelstays.DecodeTarget(reflect.New(reflect.TypeOf(tc.resp).Elem()).Interface(), false)
-		}
-		most := sort.Search(len(ends), func(n int) bool {
-			_, err := wire.Decode(t.Context(), whole(n), target())
-			return err != nil
-		})
-		require.Less(t, most, len(ends), tc.before)
-		for n, refused := range map[int]bool{most - 1: false, most: true} {
-			feed := new(wire.Feed)
-			feed.Reset(iotest.HalfReader(bytes.NewReader(whole(n))), 0, longest)
-			_, err := wire.DecodeFeed(t.Context(), feed, target())
-			assert.Equal(t, refused, err != nil, "%s: %v", tc.before, err)
-		}
 	}
 }
 

@@ -354,17 +354,6 @@ func TestBodyKeepsZeroValuesAndTexts(t *testing.T) {
 	}
 }
 
-// By default each call also has a new Trace-Id.
-func TestEachRequestHasANewRequestID(t *testing.T) {
-	seen := map[string]bool{}
-	for range 20 {
-		sent, _ := exchange(t, callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}), `{}`, nil)
-		seen[sent.header["Request-Id"]] = true
-		seen[sent.header["Trace-Id"]] = true
-	}
-	assert.Len(t, seen, 40)
-}
-
 func TestResponseMetaHasTheHeadersOfTheAnswer(t *testing.T) {
 	call := callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"})
 	meta := func(t *testing.T, header map[string]string, opts ...hotelstays.CallOption) (hotelstays.ResponseMeta, sentRequest) {

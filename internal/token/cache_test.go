@@ -212,23 +212,6 @@ func TestRepeatedlyRefusedTokensAreRenewedAfterGrowingPauses(t *testing.T) {
 	})
 }
 
-func TestTokenThatCannotBeRenewedStaysInUse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{}
-		c := s.cache(func(c *token.Cache) { c.Renewable = false })
-		s.mustCall(t, 10, c)
-		s.revoke()
-		failed, _ := s.callAll(t.Context(), 10, c)
-		assert.Len(t, failed, 10)
-		assert.EqualValues(t, 1, s.fetches.Load())
-		refused, err := c.Authorization(t.Context())
-		require.NoError(t, err)
-		again, advice := c.Refused(t.Context(), refused)
-		assert.False(t, again)
-		assert.NotEmpty(t, advice, "a credential can be checked, a token must be replaced")
-	})
-}
-
 // After an error of any kind, a renewal is tried again 1 s, 2 s and so on up to 30 s later. Each failure is logged. With the
 // next token the pauses begin again at 1 s.
 func TestFailedRenewalIsRetriedAfterGrowingPauses(t *testing.T) {

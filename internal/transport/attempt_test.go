@@ -3,7 +3,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -158,98 +156,9 @@ type suspended struct{ context.Context }
 
 func (suspended) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 
-// The error names the limit that passed, or the connection that broke.
-func TestErrorNamesTheLimitThatPassed(t *testing.T) {
-	stalls := roundTripper(func(r *http.Request) (*http.Response, error) {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	})
-	stallsInTheBody := roundTripper(func(r *http.Request) (*http.Response, error) {
-		resp := reply(200, "")
-		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), readerFunc(func([]byte) (int, error) {
-			<-r.Context().Done()
-			return 0, r.Context().Err()
-		})))
-		return resp, nil
-	})
-	const second, never = time.Second, time.Hour
-	for _, c := range []struct {
-		name                      string
-		rt                        roundTripper
-		deadline, cancel, timeout time.Duration // deadline and cancel end the ctx; timeout is of the http.Client
-		want                      string
-	}{
-		{"deadline", stalls, second, never, 0, "the deadline of ctx passed: context deadline exceeded"},
-		{"deadline before Timeout", stalls, second, never, never, "the deadline of ctx passed: context deadline exceeded"},
-		{"deadline before the call", stalls, -1, never, 0, "the deadline of ctx passed: context deadline exceeded"},
-		{"cancelled", stalls, never, second, 0, "the call was cancelled: context canceled"},
-		{"Timeout", stalls, never, never, second, "the http.Client's Timeout passed: context deadline exceeded"},
-		{"deadline in the answer", stallsInTheBody, second, never, 0,
-			"the answer (HTTP 200) broke off after 1 bytes: the deadline of ctx passed: context deadline exceeded"},
-		{"Timeout in the answer", stallsInTheBody, never, never, second,
-			"the answer (HTTP 200) broke off after 1 bytes: the http.Client's Timeout passed: context deadline exceeded"},
-		{"the transport's own deadline", fails(context.DeadlineExceeded), never, never, 0, "context deadline exceeded"},
-		{"EOF", fails(io.EOF), never, never, 0, "the connection was closed before an answer came: EOF"},
-		{"unexpected EOF", fails(io.ErrUnexpectedEOF), never, never, 0, "the connection was closed before an answer came: unexpected EOF"},
-		{"another error", fails(errors.New("reset")), never, never, 0, "reset"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
-				defer cancel()
-				defer time.AfterFunc(c.cancel, cancel).Stop()
-				call := newCall(c.rt, nowhere)
-				call.HTTP.Timeout, call.Policy.MaxAttempts = c.timeout, 1
-				assert.EqualError(t, Send(ctx, call).Err, c.want)
-			})
-		})
-	}
-}
-
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-func TestEachAttemptIsLogged(t *testing.T) {
-	var log bytes.Buffer
-	var ids []string
-	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
-		ids = append(ids, r.Header.Get("Request-Id"))
-		if len(ids) == 1 {
-			return nil, errors.New("reset by token-0")
-		}
-		return reply(200, `{"code":0}`), nil
-	})
-	do(t, rt, nowhere, func(c *Call) {
-		c.TokenSource = &tokenSeries{}
-		c.Scrub = func(text, token string) string { return strings.ReplaceAll(text, token, "***") }
-		c.Log = logTo(&log, "took", "wait")
-	})
-	require.Len(t, ids, 2)
-	assert.Equal(t, fmt.Sprintf(`level=DEBUG msg=attempt operation=Test attempt=1 request_id=%[1]s trace_id=t error="reset by ***" sent=true
-level=INFO msg="trying again" operation=Test attempt=1 request_id=%[1]s trace_id=t status=0 error="reset by ***"
-level=DEBUG msg=attempt operation=Test attempt=2 request_id=%[2]s trace_id=t status=200 bytes=10
-`, ids[0], ids[1]), log.String())
-}
-
-// The limit holds for bodies with and without a Content-Length, and for a small body that is large after decompression.
-func TestAnswerAboveTheSizeLimitIsAnError(t *testing.T) {
-	big := strings.Repeat("x", 2<<20)
-	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/announced" {
-			w.Header().Set("Content-Length", fmt.Sprint(len(big)))
-		}
-		io.WriteString(w, big)
-	}))
-	defer ts.Close()
-	for _, path := range []string{"/announced", "/chunked"} {
-		r := do(t, newTransport(t, nil), ts.URL+path, nil)
-		assert.ErrorIs(t, r.Err, ErrBodyTooLarge, path)
-		assert.Equal(t, 1, r.Attempts, "another attempt would be as large")
-		r = do(t, newTransport(t, nil), ts.URL+path, func(c *Call) { c.Policy.MaxBody = int64(len(big)) })
-		assert.NoError(t, r.Err, path)
-	}
-}
 
 // The memory of a huge answer is not kept, because the pool would hold it for later answers.
 func TestHugeBuffersAreNotPooled(t *testing.T) {
@@ -258,14 +167,6 @@ func TestHugeBuffersAreNotPooled(t *testing.T) {
 		b.release()
 		assert.LessOrEqual(t, newBuffer(&buffers, http.NoBody, 0, 0).Cap(), 2*maxPrepared)
 	}
-}
-
-func TestSecondReleaseDoesNothing(t *testing.T) {
-	a := &Answer{Body: []byte("{}"), buffer: newBuffer(&buffers, http.NoBody, 0, 0)}
-	a.Release()
-	assert.Nil(t, a.Body)
-	assert.Nil(t, a.buffer)
-	a.Release()
 }
 
 // An answer without a Content-Length gets a buffer of the size of the last answer, because a buffer that grows by

@@ -7,14 +7,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 // A request that changes something arrives exactly once, and counts as sent, whatever the peer does after it has read the
@@ -108,28 +106,5 @@ func TestCancelledBackoffReturnsTheLastAttemptsErrorOrAnswer(t *testing.T) {
 			assert.Equal(t, status, r.Answer.Status)
 			r.Answer.Release()
 		})
-	}
-}
-
-// A RoundTripper that panics or exits leaves no timer of the http.Client's Timeout behind.
-func TestPanicInARoundTripperLeavesNoTimer(t *testing.T) {
-	for name, end := range map[string]func(){"panic": func() { panic("boom") }, "exit": runtime.Goexit} {
-		before := goleak.IgnoreCurrent()
-		var attempt context.Context
-		call := newCall(roundTripper(func(r *http.Request) (*http.Response, error) {
-			attempt = r.Context()
-			end()
-			return nil, nil
-		}), nowhere)
-		call.HTTP.Timeout = time.Hour
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			defer func() { _ = recover() }()
-			Send(t.Context(), call)
-		}()
-		<-ended
-		assert.ErrorIs(t, attempt.Err(), context.Canceled, name)
-		assert.NoError(t, goleak.Find(before), name)
 	}
 }
