@@ -25,7 +25,7 @@ func Check(ctx context.Context, db *sql.DB, dialect Dialect, log *slog.Logger) e
 		log = slog.New(slog.DiscardHandler)
 	}
 	err := check(ctx, db, dialect, func(setting, value, effect string) {
-		log.LogAttrs(ctx, slog.LevelWarn, "a setting of the database does harm: "+effect,
+		log.LogAttrs(ctx, slog.LevelWarn, "the database has a harmful setting: "+effect,
 			slog.String("setting", setting), slog.String("value", value))
 	})
 	var schema *SchemaError
@@ -44,7 +44,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	if err := checkSchema(ctx, conn, dialect); err != nil {
 		return err
 	}
-	// The statement changes no row, but a read-only database still refuses it.
+	// The statement changes no row, but a read-only database refuses it.
 	if _, err := conn.ExecContext(ctx, `UPDATE hotelstays_schema SET version = 0 WHERE version = 0`); err != nil {
 		return fmt.Errorf("the database is read-only: %w; connect to the primary, as a user who may write", err)
 	}

@@ -38,13 +38,13 @@ type grammar struct {
 	isolation          sql.IsolationLevel
 	// lock is the end of a SELECT that locks its rows. It is empty if the database has no row locks.
 	lock string
-	// guard is the first statement of a transaction in which a function of the caller runs. It makes the server end the
-	// transaction if it is idle for half a minute. Otherwise a machine that has vanished or is frozen would keep its
-	// locks for hours.
+	// guard is the first statement of a transaction in which a function of the caller runs. It makes the server end
+	// the transaction if it is idle for half a minute. Otherwise a machine that is frozen or has lost its network
+	// would keep its locks for hours.
 	//
-	// On MySQL, guard changes settings of the connection before the transaction, and unguard restores them. In between,
-	// autocommit is off, because a deadlock undoes the whole transaction. If autocommit were on, later writes of a
-	// function that ignores the error would be committed immediately.
+	// On MySQL, guard changes settings of the connection before the transaction, and unguard restores them. In
+	// between, autocommit is off, because a deadlock undoes the whole transaction. With autocommit, the later writes
+	// of a function that ignores the error would be committed immediately.
 	guard, unguard string
 }
 
@@ -221,7 +221,7 @@ func (d database) exec(ctx context.Context, statement string, args ...any) (matc
 	return matched, err
 }
 
-// failed puts the name of the call in front of an error, and appends advice if the cause is known.
+// failed adds to an error the name of the call, and advice if the cause is known.
 func (d database) failed(err error, call string, args ...any) error {
 	return fmt.Errorf("hotelstayssql: %s: %w%s", fmt.Sprintf(call, args...), err, d.advice(err))
 }

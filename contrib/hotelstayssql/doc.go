@@ -1,4 +1,4 @@
-// Package hotelstayssql keeps in a SQL database what the processes of a fleet share:
+// Package hotelstayssql stores in a SQL database what several processes share:
 //
 //   - EventStore remembers which webhooks were handled. The caller's rows can be written in the same transaction.
 //   - TokenStore keeps the access token, so that one process fetches it for all.
@@ -40,9 +40,9 @@
 //
 // # Durability and clocks
 //
-// A commit is as durable as the database makes it: look at the warnings of Open and Check. A standby that
-// takes over may lack the last commits, unless replication is synchronous. Then an event may be
-// handled again, a token fetched twice, and a booking lost.
+// A commit is as durable as the database makes it: look at the warnings of Open and Check. After a failover to a
+// standby the last commits may be missing, unless replication is synchronous. Then an event may be handled again, a
+// token fetched twice, and a booking lost.
 //
 // Times are integers: microseconds since 1970. Leases and retention times use the database's clock. The times of
 // the Journal, and the Expiry of a token, use the clocks of the processes. These clocks must differ by at
@@ -59,8 +59,8 @@
 // and MySQL undo the whole transaction at a deadlock. A function that ignores the error continues to write, outside
 // of the transaction. Such writes are undone, and the call fails. A function that returns the error is called again.
 //
-// The database server ends a transaction that is idle for half a minute, for example because its process is frozen
-// or its machine has vanished. Until then the transaction keeps its locks: Run skips the locked row, and works on
+// The database server ends a transaction that is idle for half a minute, for example because its process is frozen or
+// its machine has lost the network. Until then the transaction keeps its locks: Run skips the locked row, and works on
 // other rows. SQLite has no such limit: while a transaction is open, no other process can write.
 //
 // The transactions of InTx have this limit, too. For your other transactions, set a limit in the settings of the
@@ -73,7 +73,7 @@
 // and on SQLite, any other function would wait for your transaction, until its ctx or busy_timeout
 // ends.
 //
-// A pool must not hand out connections to replicas, because replicas lag.
+// The pool must not connect to replicas, because replicas lag.
 //
 // # SQLite
 //

@@ -36,7 +36,8 @@ var _ hotelstays.EventStore = (*EventStore)(nil)
 const (
 	defaultRetention = 7 * 24 * time.Hour
 	maxKey           = 1024 // bytes
-	// On average, one of pruneEvery events removes up to pruneBatch expired keys: more keys than these events add.
+	// On average, one event in pruneEvery removes up to pruneBatch expired keys. That is more keys than pruneEvery
+	// events add.
 	pruneEvery = 50
 	pruneBatch = 200
 )

@@ -61,7 +61,7 @@ func ExampleEventStore_HandleTx() {
 	_ = handle
 }
 
-// An event is handled once, whichever process gets it or its copies.
+// An event is handled once, even if several processes receive it.
 func ExampleNewEventStore() {
 	receive := func(db *sql.DB, secret types.Secret, handle func(context.Context, *hotelstays.WebhookEvent) error) (http.Handler, error) {
 		events, err := hotelstayssql.NewEventStore(db, hotelstayssql.MySQL, nil)
@@ -76,7 +76,7 @@ func ExampleNewEventStore() {
 	_ = receive
 }
 
-// One journal serves the accounts of a platform.
+// One journal serves several accounts.
 func ExampleJournal_ForAccount() {
 	book := func(ctx context.Context, db *sql.DB, clients []*hotelstays.Client, key types.Secret,
 		client *hotelstays.Client, req *hotelstays.BookRequest) error {
@@ -125,7 +125,7 @@ func ExampleJournal() {
 	_ = book
 }
 
-// The people on call look for bookings that stay unverified.
+// A check lists the bookings that stay unverified, for the people on call.
 func ExampleJournal_List() {
 	report := func(ctx context.Context, journal *hotelstayssql.Journal) {
 		for booking, err := range journal.List(ctx) {

@@ -95,8 +95,8 @@ func (j *Journal) Run(ctx context.Context) error {
 	return j.Engine.Run(ctx, j.store)
 }
 
-// lookForOthers logs how many bookings of other accounts are open, because perhaps no process works on them. A change
-// of the base URL or the credential leaves such bookings.
+// lookForOthers logs how many bookings of other accounts are open. After a change of the base URL or the credential,
+// perhaps no process works on the earlier bookings.
 func (j *Journal) lookForOthers(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
@@ -111,8 +111,8 @@ func (j *Journal) lookForOthers(ctx context.Context) {
 	}
 }
 
-// countOthers counts the open bookings of other accounts. It reads one account after another, because the index finds
-// the next account directly.
+// countOthers counts the open bookings of other accounts. It counts one account at a time, because the index finds the
+// next account directly.
 func (j *Journal) countOthers(ctx context.Context) (n int, err error) {
 	db := j.store.db
 	for account := []byte{}; ; {

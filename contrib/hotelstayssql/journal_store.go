@@ -64,7 +64,7 @@ func (s *journalStore) InTx(ctx context.Context, guarded bool, f func(context.Co
 	switch fn := func(tx *sql.Tx) error { return f(ctx, tx) }; {
 	case !guarded:
 		return s.db.inTx(ctx, fn)
-	case grammars[s.db.dialect].unguard == "": // no check needed: only on MySQL can fn go on after its transaction was undone
+	case grammars[s.db.dialect].unguard == "": // no check, because only on MySQL fn can continue after its transaction was undone
 		return s.db.inGuardedTx(ctx, fn)
 	}
 	return s.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
@@ -129,7 +129,8 @@ func (s *journalStore) Insert(ctx context.Context, tx *sql.Tx, row *durable.Row)
 	if err != nil {
 		return nil, err
 	}
-	// find shows whether the upsert has inserted the row. RowsAffected does not: it depends on the driver's settings.
+	// find shows whether the upsert has inserted the row. RowsAffected does not show this, because it depends on the
+	// driver's settings.
 	stored, err := s.find(ctx, tx, row.ID)
 	switch {
 	case err != nil:
@@ -284,8 +285,8 @@ func (s *journalStore) rows(ctx context.Context, kind durable.Kind, query string
 	return page, rows.Err()
 }
 
-// Postpone changes the time at which rows are due, and returns the changed rows. It skips rows that another transaction
-// has locked, because the process of that transaction may be frozen.
+// Postpone changes the time at which rows are due, and returns the changed rows. It skips locked rows, because a frozen
+// process may hold the lock.
 func (s *journalStore) Postpone(ctx context.Context, rows []durable.Row,
 	due func(durable.Row) time.Time) (postponed []durable.Row, err error) {
 	if len(rows) == 0 {
@@ -339,7 +340,7 @@ func (s *journalStore) unlocked(ctx context.Context, tx *sql.Tx, rows []durable.
 	return free, found.Err()
 }
 
-// Failed puts the name of the call in front of an error, and appends advice if the cause is known.
+// Failed adds to an error the name of the call, and advice if the cause is known.
 func (s *journalStore) Failed(call string, err error) error { return s.db.failed(err, "%s", call) }
 
 // micros converts a time to microseconds since 1970. The zero time becomes the smallest number, so that it sorts first.

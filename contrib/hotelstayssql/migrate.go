@@ -108,7 +108,7 @@ func forTables(tables, statements []string) (all []string) {
 	return all
 }
 
-// SchemaError reports tables whose version this program cannot use.
+// SchemaError means that the tables have a version that this program cannot use.
 type SchemaError struct {
 	Found int // version of the tables in the database; 0 if there are none
 	Known int // newest version that this program knows

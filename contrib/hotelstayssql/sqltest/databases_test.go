@@ -130,7 +130,7 @@ func (d *database) open(t testing.TB) *sql.DB {
 	return d.openWith(t, nil)
 }
 
-// openWith is like open, with further settings of the connections.
+// openWith is like open, with additional settings of the connections.
 func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 	t.Helper()
 	dsn := d.dsn
@@ -156,8 +156,8 @@ func openPool(driver, dsn string) (*sql.DB, error) {
 	return pool, err
 }
 
-// limit sets the size of a pool. On SQLite the pool has one connection, as Check advises. This also proves that no
-// function needs a second connection while it uses one.
+// limit sets the size of a pool. On SQLite the pool has one connection, as Check advises. So the tests also prove that
+// no function needs a second connection while it uses one.
 func limit(pool *sql.DB, driver string) {
 	connections := 20
 	if driver == "sqlite" {
@@ -188,7 +188,7 @@ func (d *database) translate(statement string) string {
 	return statement
 }
 
-// pass simulates that time passes: it moves the times in a column back.
+// pass moves the times in a column back, as if time had passed.
 func (d *database) pass(t *testing.T, table, column string, span time.Duration) {
 	t.Helper()
 	d.exec(t, "UPDATE "+table+" SET "+column+" = "+column+" - ? WHERE "+column+" > 0", span.Microseconds())
@@ -250,7 +250,6 @@ func (l *link) setHooks(before func(ctx context.Context, text string) error, los
 	l.before, l.loseCommit = before, loseCommit
 }
 
-// intercept calls before, if it is set.
 func (l *link) intercept(ctx context.Context, text string) error {
 	l.mu.Lock()
 	before := l.before
@@ -319,7 +318,6 @@ func (c *linkConn) QueryContext(ctx context.Context, text string, args []driver.
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, text, args)
 }
 
-// PrepareContext is called by drivers that skip the methods above.
 func (c *linkConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	if err := c.link.intercept(ctx, text); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (l *link) failOnce(matches func(text string) bool, n int) (failed func() bo
 	}
 }
 
-// In turn, each statement and each commit of a call fails. A commit may also succeed while its answer is lost.
+// Each test run lets another statement or commit of the call fail. A commit may also succeed while its answer is lost.
 func TestCallReportsAFailedStatement(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("the-token")}
@@ -114,7 +114,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 		}
 		for name, c := range calls {
 			for _, matches := range []func(string) bool{
-				func(text string) bool { // the calls do not report failures of the excluded statements
+				func(text string) bool { // the excluded statements may fail without an error of the call
 					return text != "LOST" && text != "" && !strings.HasPrefix(text, "SELECT event_key") && !strings.HasPrefix(text, "SET autocommit")
 				},
 				func(text string) bool { return text == "LOST" },
@@ -126,7 +126,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 					err := c.call(reference)
 					failed = hasFailed()
 					for ; len(leases) > 0; leases = leases[1:] {
-						leases[0]() // otherwise the lease would renew itself
+						leases[0]() // otherwise the store would renew the lease
 					}
 					if failed {
 						assert.ErrorIs(t, err, errLost, reference)
@@ -163,7 +163,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 	})
 }
 
-// A row changes between its read and its write, so it is read again. The second read may fail.
+// A row changes between its read and its write, so the call reads the row again. The second read may fail.
 func TestRowThatChangesBeforeItsWriteIsReadAgain(t *testing.T) {
 	p := inProcess(t, nil)
 	pool, link := p.db.process(t)
@@ -239,8 +239,8 @@ func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
 	}))
 }
 
-// In turn, each statement and each commit of Run fails. Nevertheless the booking is made once, each change of its
-// order is delivered once, and the order is cancelled once.
+// Each test run lets another statement or commit of Run fail. Still the booking is made once, each change of its order
+// is delivered once, and the order is cancelled once.
 func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
 		inVirtualTime(t, func(t *testing.T, p *process) {
@@ -321,7 +321,7 @@ func TestOutcomeIsDeliveredAfterAFullDisk(t *testing.T) {
 			db.exec(t, `CREATE TABLE ballast (content blob NOT NULL)`)
 			db.exec(t, `CREATE TRIGGER needs_space AFTER `+needs+` BEGIN INSERT INTO ballast (content) VALUES (zeroblob(400000)); END`)
 			p.Begin("ref-1")
-			db.exec(t, fmt.Sprint(`PRAGMA max_page_count = `, db.number(t, `PRAGMA page_count`)+20)) // room for small writes
+			db.exec(t, fmt.Sprint(`PRAGMA max_page_count = `, db.number(t, `PRAGMA page_count`)+20)) // space for small writes
 			outcome, err := p.Send(t.Context(), "ref-1")
 			require.ErrorContains(t, err, "full")
 			assert.ErrorContains(t, err, `reference "ref-1" is found, but that was not stored`)

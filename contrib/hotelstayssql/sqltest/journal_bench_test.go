@@ -72,11 +72,11 @@ func (m *method) bookAll(ctx context.Context, request func(reference string) *ho
 	return errors.Join(errs...)
 }
 
-// ratio returns the median ratio between the durations of m's rounds and of the rounds of another method.
-func (m *method) ratio(to *method) float64 {
+// ratio returns the median of the ratios: duration of m's round ÷ duration of the round of the method base.
+func (m *method) ratio(base *method) float64 {
 	var ratios []float64
 	for i, took := range m.times {
-		ratios = append(ratios, float64(took)/float64(to.times[i]))
+		ratios = append(ratios, float64(took)/float64(base.times[i]))
 	}
 	slices.Sort(ratios)
 	return ratios[len(ratios)/2]
@@ -129,7 +129,7 @@ func unlimited(p bookingstest.Plan) ([]*hotelstays.Client, error) {
 	return p.Connect(transport, hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
 }
 
-// methodsOf returns the methods of booking: without and with a journal.
+// methodsOf returns the compared methods of booking: without and with a journal.
 func methodsOf(client *hotelstays.Client, db *database) ([]*method, error) {
 	journal, err := hotelstayssql.NewJournal(db.DB, db.dialect, hotelstayssql.JournalOptions{
 		Client:    client,

@@ -97,7 +97,7 @@ func TestWorkerThatLostItsLeaseStoresNothing(t *testing.T) {
 				stop()
 				read.Release()
 				c.begin(p, "next")
-				c.ended(p, "next") // by now the stale worker has also ended its step of the first row
+				c.ended(p, "next") // by now the worker that lost its lease has ended its step of the first row
 				stopSlow()
 				c.ended(p, "ref-1")
 				assert.Equal(t, c.cancels, p.Ledger().Count(hotelstays.OpCancel))
@@ -170,7 +170,7 @@ func (p *process) changes(reference string) int64 {
 	return p.db.number(p, `SELECT changes FROM bookings WHERE reference = ?`, reference)
 }
 
-// The service refuses each request with one of the references.
+// One of the references makes the service refuse the whole request.
 func TestOneRequestReadsManyOrders(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)

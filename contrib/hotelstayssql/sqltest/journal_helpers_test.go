@@ -136,7 +136,7 @@ func inProcess(t *testing.T, change journalOptions) *process {
 // another returns another process with the same database and service.
 func (p *process) another(change journalOptions) *process { return p.through(p.db.open(p), change) }
 
-// through returns another process that uses a pool.
+// through returns another process, which uses the given pool.
 func (p *process) through(pool *sql.DB, change journalOptions) *process {
 	p.Helper()
 	w := *p.World
@@ -186,7 +186,7 @@ func (p *process) fill(n int, change func(i int, booking *bookingstest.Booking))
 	}))
 }
 
-// many returns the reference of the i-th booking of fill.
+// many returns the reference of booking i of fill.
 func many(i int) string { return fmt.Sprintf("many-%06d", i) }
 
 // fillBooked is like fill, and adds a row of the caller and an order for each booking.
@@ -199,7 +199,6 @@ func (p *process) fillBooked(n int, change func(i int, booking *bookingstest.Boo
 	}
 }
 
-// count counts rows of the journal.
 func (p *process) count(where string, args ...any) int64 {
 	p.Helper()
 	return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_journal WHERE `+where, args...)

@@ -49,7 +49,8 @@ func (p *process) notDue() {
 	})
 }
 
-// If the poll finds an order, a second poll for only that booking compares its dates. No booking ends as absent.
+// If the poll finds an order, a second poll for only that booking compares the dates of the order. No booking ends as
+// absent.
 func TestOnePollAsksForManyBookings(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 50 })
@@ -122,8 +123,8 @@ func TestRowThatHasBeenDueLongestIsPolledFirst(t *testing.T) {
 }
 
 // hang makes the nth statement that begins with a text, and all statements after it, hang until their ctx ends. begun
-// is closed when the first statement hangs. end lets later statements pass, and returns how long a statement hung at
-// most.
+// is closed when the first statement hangs. end lets later statements pass, and returns the longest time that a
+// statement hung.
 func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func() time.Duration) {
 	var left, longest atomic.Int64
 	left.Store(nth)
@@ -217,7 +218,7 @@ func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		const hangs, many = "many-000000", 6
 		p.fillBooked(many, func(i int, booking *bookingstest.Booking) {
-			if i > 2 { // these are due after several leases
+			if i > 2 { // the bookings 3 to 5 are due after several leases
 				booking.Due = time.Now().Add(5 * time.Minute)
 			}
 		})
@@ -281,7 +282,7 @@ func TestHangingOnCancelBlocksOneWorker(t *testing.T) {
 		p.Booked("hangs", "the next")
 		require.NoError(t, p.CancelAlone("hangs", nil))
 		stop := p.Work()
-		time.Sleep(2 * time.Minute) // the blocked row has been due for longer than the next one
+		time.Sleep(2 * time.Minute) // the blocked row must be due before the second cancellation
 		require.NoError(t, p.CancelAlone("the next", nil))
 		time.Sleep(5 * time.Minute)
 		assert.EqualValues(t, 1, p.db.number(t, `SELECT cancels FROM bookings WHERE reference = 'the next'`))

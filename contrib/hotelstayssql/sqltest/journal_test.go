@@ -183,7 +183,7 @@ func TestRowEditedByHandIsKeptAndReported(t *testing.T) {
 	}
 }
 
-// There are more unreadable rows than Run reads in one look.
+// There are more unreadable rows than Run reads with one statement.
 func TestManyRowsEditedByHandHideNoOtherRow(t *testing.T) {
 	p := inProcess(t, nil)
 	p.fill(120, nil)

@@ -121,8 +121,8 @@ func (d *database) rival(t *testing.T) (wait func()) {
 	return waiting.Wait
 }
 
-// At a deadlock MySQL undoes the whole transaction. A function that returns the error is called again. If a function
-// ignores the error, its later writes are undone as well.
+// At a deadlock MySQL undoes the whole transaction. If the function returns the error, it is called again. If the
+// function ignores the error, its later writes are also undone.
 func TestDeadlockInAFunctionOfTheCallerIsRepeatedOrReported(t *testing.T) {
 	for name, ignores := range map[string]bool{"the function returns the error": false, "the function ignores the error": true} {
 		t.Run(name, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestOnlyOneSendBooksWithAnyIsolation(t *testing.T) {
 	}
 }
 
-// The snapshot of the caller's transaction is older than the other cancellation.
+// The caller's transaction has a snapshot from before the other cancellation.
 func TestCancelTxSeesACancellationNewerThanItsSnapshot(t *testing.T) {
 	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 		db.createTables(t)

@@ -35,7 +35,7 @@ type part struct {
 
 func (p part) play() error {
 	if p.Service != nil {
-		slog.SetDefault(slog.New(slog.DiscardHandler)) // half of the requests fail on purpose
+		slog.SetDefault(slog.New(slog.DiscardHandler)) // no log, because half of the requests fail on purpose
 		return run(chaostest.UntilClosed(), *p.Service)
 	}
 	db := &database{dialect: p.Dialect, driver: p.Driver, dsn: p.DSN}
@@ -129,7 +129,7 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	onEachAlone(t, func(t *testing.T, db *database) {
 		config := *chaostest.Config(fleet.Seed)
 		config.Accounts = bookingstest.Accounts(accounts)
-		config.LateVisibility /= haste * haste // shorter, because haste does not shorten the faults that delay a Book
+		config.LateVisibility /= haste * haste // shorter again, because haste does not shorten the faults that delay Book
 		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
 		config.RateLimits = map[hotelstays.Operation]int{} // the documented rate limits
 		p := newProcess(t, db, nil, config)

@@ -26,8 +26,7 @@ import (
 
 const modelTimeout = 2 * time.Minute
 
-// The paths contain each transition of the model: from each phase of the rows, and combined with each step of the
-// other process.
+// The paths contain each transition of the model, from each phase of the rows and with each step of the other process.
 func TestJournalFollowsTheModel(t *testing.T) {
 	plain := model.World{Faults: 1, Rounds: 1, Idempotent: true, BookTimeout: modelTimeout, ShowsWithin: 10 * time.Minute}
 	rounds, cancels, follows := plain, plain, plain
@@ -98,7 +97,7 @@ func (a *actor) hold(ctx context.Context, what model.Op) error {
 	}
 }
 
-// let lets the held operation through, and waits until the process is idle or held again.
+// let executes the held operation, and waits until the process is idle or has another held operation.
 func (a *actor) let(err error) {
 	a.mu.Lock()
 	a.held = ""
@@ -113,7 +112,8 @@ func (a *actor) holds() model.Op {
 	return a.held
 }
 
-// watch returns a hook that holds back transactions, and reads of the booking outside of transactions.
+// watch returns a hook for link.before. The hook holds back each transaction, and each read of the booking outside of a
+// transaction.
 func (a *actor) watch() func(ctx context.Context, text string) error {
 	latest := "" // the latest statement that writes or ends a transaction
 	return func(ctx context.Context, text string) error {
@@ -148,7 +148,7 @@ func (a *actor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.answer.RoundTrip(r)
 }
 
-// run stops the current call of the process, and starts do.
+// run stops the current call of the process, and starts the function do.
 func (a *actor) run(do func(ctx context.Context)) {
 	a.stop()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -229,7 +229,7 @@ func (d *following) die(w int) {
 	a.stop()
 }
 
-// let lets a process do the operation that it holds back.
+// let executes the operation that a process holds back.
 func (d *following) let(a *actor, op model.Op, err error) {
 	held := a.holds()
 	if op == model.Postpone { // Postpone is a transaction, too
@@ -243,13 +243,13 @@ func (d *following) let(a *actor, op model.Op, err error) {
 var tableOf = map[string]string{string(durable.KindBooking): "hotelstays_journal", string(durable.KindCancel): "hotelstays_cancels",
 	string(durable.KindOrder): "hotelstays_orders"}
 
-// claim lets a process look for work until it looks for rows of a kind. Looks for other kinds fail.
+// claim lets a process look for work until it looks for rows of the given kind. Its looks for rows of other kinds fail.
 func (d *following) claim(a *actor, kind string) {
 	for range 5 {
 		if a.run(func(ctx context.Context) { assert.NoError(d.t, a.journal.Run(ctx)) }); a.holds() != "" {
 			break
 		}
-		time.Sleep(time.Second / 4) // the model counts in whole seconds
+		time.Sleep(time.Second / 4) // a quarter of a second does not matter, because the times of the model are whole seconds
 	}
 	for !strings.HasPrefix(a.kind, tableOf[kind]+" ") {
 		d.let(a, model.Claim, errLost)
@@ -257,7 +257,7 @@ func (d *following) claim(a *actor, kind string) {
 	d.let(a, model.Claim, nil)
 }
 
-// work does a step of the path in a process.
+// work executes a step of the path in a process.
 func (d *following) work(a *actor, step model.Step) {
 	do := step.Do
 	for _, end := range []string{model.ButFails, model.ButApplied} {
@@ -323,7 +323,7 @@ func (d *following) do(step model.Step) {
 	}
 }
 
-// received returns how many outcomes and cancellations the caller has received.
+// received returns how many outcomes and cancellations OnOutcome and OnCancel have received.
 func (d *following) received() (delivered, cancelled int) {
 	require.NoError(d.t, d.db.QueryRowContext(d.t.Context(), `SELECT ended, cancels FROM bookings`).Scan(&delivered, &cancelled))
 	return delivered, cancelled

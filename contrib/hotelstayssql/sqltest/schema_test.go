@@ -49,8 +49,8 @@ func TestMigrateSurvivesAnotherMigration(t *testing.T) {
 	assert.ErrorContains(t, other, "another transaction is writing")
 }
 
-// In turn, each statement fails: only that statement, or also all later statements. MariaDB has then committed the
-// earlier statements.
+// Each test run lets another statement fail, alone or with all later statements. MariaDB has then committed the earlier
+// statements.
 func TestMigrateContinuesAfterAFailure(t *testing.T) {
 	on(t, dialects, func(t *testing.T, db *database) {
 		var err error

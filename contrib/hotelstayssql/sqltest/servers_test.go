@@ -18,7 +18,7 @@ import (
 // dialects are the databases of each test. .ci/services sets the variables with the addresses of the servers.
 var dialects = []hotelstayssql.Dialect{hotelstayssql.SQLite, hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
 
-// docs/journal.md has the alert queries.
+// The alert queries are in docs/journal.md.
 func TestAlertQueriesFindOverdueRows(t *testing.T) {
 	t.Parallel()
 	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL}, func(t *testing.T, db *database) {

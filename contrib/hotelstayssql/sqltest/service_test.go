@@ -145,7 +145,7 @@ func (c config) secrets() []types.Secret { return []types.Secret{types.NewSecret
 const bookingsTable = `CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL, status integer NOT NULL DEFAULT 0,
 	confirmation text NOT NULL DEFAULT '', cancellation text NOT NULL DEFAULT '')`
 
-// pages is how many travellers book at the same time.
+// pages is the number of travellers who book at the same time.
 const pages = 8
 
 // servePages listens for webhooks, prints its address, and books and cancels for the rows of the table wishes.
@@ -159,7 +159,7 @@ func servePages(ctx context.Context, cfg config, db *sql.DB, journal *hotelstays
 		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 			var reference string
 			if err := db.QueryRowContext(ctx, query+` ORDER BY random() LIMIT 1`).Scan(&reference); err == nil {
-				_ = do(reference) // it may fail because another page was faster
+				_ = do(reference) // an error is expected if another page was faster
 			}
 		}
 	}

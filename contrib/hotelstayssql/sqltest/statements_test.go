@@ -167,10 +167,10 @@ func verbs(statements []statement) string {
 	return strings.Join(words, " ")
 }
 
-// A booking costs six statements besides the caller's statements. On servers it costs one or two more, which limit idle
-// transactions.
+// A booking costs six statements besides the caller's statements. On servers it costs one or two more statements, which
+// limit idle transactions.
 func TestBookingCostsFewStatements(t *testing.T) {
-	outcome := map[hotelstayssql.Dialect]string{ // the last UPDATE is the caller's; on SQLite the first UPDATE locks
+	outcome := map[hotelstayssql.Dialect]string{ // the caller executes the last UPDATE; on SQLite the first UPDATE locks the database
 		hotelstayssql.SQLite:     "UPDATE SELECT UPDATE UPDATE COMMIT",
 		hotelstayssql.PostgreSQL: "SELECT SELECT UPDATE UPDATE COMMIT",
 		hotelstayssql.MySQL:      "SET SELECT UPDATE UPDATE SELECT COMMIT SET",
@@ -234,7 +234,7 @@ func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 		reads := p.polls()
 		pool, link := db.process(t)
 		stop := p.through(pool, db.followBookings).Work()
-		p.Eventually("all orders are read", func() bool { // a leased row would be due sooner
+		p.Eventually("all orders are read", func() bool { // a leased row would be due earlier
 			return db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().Add(2*time.Minute).UnixMicro()) == 0
 		})
 		stop()
@@ -254,7 +254,7 @@ func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 	})
 }
 
-// Run looks once per pause for each kind of rows, however many accounts there are.
+// In each pause Run looks once for each kind of rows, with any number of accounts.
 func TestIdleRunExecutesOneStatementPerKindOfRow(t *testing.T) {
 	const pause = 50 * time.Millisecond
 	onEach(t, func(t *testing.T, db *database) {
@@ -286,7 +286,7 @@ func TestIdleRunExecutesOneStatementPerKindOfRow(t *testing.T) {
 	})
 }
 
-// Thousands of bookings of another account have been due for longer.
+// Another account has thousands of bookings that have been due for longer.
 func TestFirstLookForDueRowsFindsTheBookingOfAQuietAccount(t *testing.T) {
 	loud := 10_000
 	if testing.Short() {

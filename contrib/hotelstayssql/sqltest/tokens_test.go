@@ -142,7 +142,8 @@ func TestRemovalOfARefusedTokenKeepsANewerToken(t *testing.T) {
 	assert.Equal(t, "successor", mustLoad(t, other).Value.Reveal())
 }
 
-// Another process has taken the lease. If the first process renewed it, the lease would outlive the other process.
+// Another process has taken the lease. If the first process renewed the lease, the lease would continue after the other
+// process has died.
 func TestLostLeaseIsNotRenewed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		release, _, err := newTokens(t, p.db).TryLease(t.Context(), tokenKey)

@@ -97,7 +97,7 @@ func TestWorkersContinueRowsOfAnEarlierVersion(t *testing.T) {
 	assert.Equal(t, 3, p.Ledger().Count(hotelstays.OpCancel))
 }
 
-// A process of the earlier version works while a newer process migrates the tables and works, too. Each row ends once.
+// A process of the earlier version works while a newer process migrates the tables and also works. Each row ends once.
 func TestEarlierVersionWorksDuringAMigration(t *testing.T) {
 	onEachAlone(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)
