@@ -5,10 +5,8 @@ package probe
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -80,48 +78,18 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 // verdicts maps the judge's grade of a finding to the state of the rule.
 var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
-// anAnswer is the Needs of a judge's rule that applied to no answer of the run.
-const anAnswer = "an answer to which the rule applies"
-
-// over returns the result of a rule, changed by what the judge has found so far. If ended is true, no rule becomes
-// NotTried.
-func (b *bench) over(res Result, ended bool) Result {
+// result returns what the judge has found about a rule. If no answer showed whether the rule holds, it was not tried.
+func (b *bench) result(rule Rule) Result {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v := b.found[res.Name]
-	switch {
-	case res.State == Broken, !slices.ContainsFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == res.Name }):
-	case v != nil && v.State == Broken:
-		res.State, res.Reason, res.Curl, res.Evidence = Broken, b.masker.short(v.Reason), v.Curl, v.Evidence
-	case v != nil && v.State == Weak && res.State != Weak:
-		res.State, res.Reason, res.Evidence = Weak, b.masker.short(v.Reason), v.Evidence
-	case ended, res.State == NotTried:
-	case v == nil && res.State == Held:
-		res.State, res.Needs, res.Reason = NotTried, anAnswer, "needs "+anAnswer
-	case v != nil && v.State == Found:
-		res.State, res.Evidence = Found, v.Evidence
-		res.Found = b.masker.short(strings.TrimPrefix(res.Found+"; "+v.Reason, "; "))
-	case v != nil && len(res.Evidence) == 0:
-		res.Evidence = v.Evidence
+	found := b.found[rule.Name]
+	if found == nil {
+		return Result{Rule: rule, State: NotTried, Reason: "no answer shows whether the rule holds"}
 	}
-	return res
-}
-
-// recall changes the results in the report by what the judge found after the rules were tried. It also adds broken
-// rules that were not selected.
-func (b *bench) recall(report *Report) {
-	for i, result := range report.Results {
-		if result.State != Broken {
-			report.Results[i] = b.over(result, true)
-		}
+	result := *found
+	result.Rule, result.Reason = rule, b.masker.short(found.Reason)
+	if result.State == Found {
+		result.Found, result.Reason = result.Reason, ""
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.found)) {
-		named := func(r Rule) bool { return r.Name == name }
-		if b.found[name].State == Broken && !slices.ContainsFunc(report.Results, func(r Result) bool { return named(r.Rule) }) {
-			all := Rules()
-			rule := all[slices.IndexFunc(all, named)]
-			rule.try = nil
-			report.Results = append(report.Results, b.over(Result{Rule: rule}, true))
-		}
-	}
+	return result
 }

@@ -30,7 +30,7 @@ func Cleanup(ctx context.Context, cfg Config) ([]JournalEntry, error) {
 		return nil, err
 	}
 	defer j.close()
-	s, _, err := start(ctx, cfg)
+	s, err := start(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 
 // No order stays open, no matter how a service confirms, cancels, hides or loses orders.
 func TestNoOrderIsLeftOpen(t *testing.T) {
-	const both = "book/form book/gender-forms"
+	const both = "book/price book/gender-forms"
 	kept := func(q *question) { // no Cancel is executed
 		if q.path == opCancel.Path() {
 			q.body["supplierReferenceNo"] = "none"
@@ -59,25 +59,25 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		sandbox hotelstaystest.Config
 		facts   hotelstays.ServiceFacts
 	}{
-		"a wrong fact says that status 2 means cancelled": {only: "voucher/form", orders: 1,
-			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{2}}}},
-		"the service rolls a cancellation back for a minute": {only: "book/form", orders: 1,
+		"a wrong fact says that status 2 means cancelled": {only: "order/confirmed", orders: 1,
+			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{2}}}, broken: "order/confirmed"},
+		"the service rolls a cancellation back for a minute": {only: "book/price", orders: 1,
 			fault: rolledBack(time.Minute), broken: "cancel/kept"},
-		"the service rolls a cancellation back until the next run": {only: "book/form", orders: 1,
+		"the service rolls a cancellation back until the next run": {only: "book/price", orders: 1,
 			fault: rolledBack(20 * time.Minute), again: true,
 			broken: "cancel/kept"},
-		"a cancellation in a pending status is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute),
+		"a cancellation in a pending status is rolled back": {only: "book/price", orders: 1, fault: rolledBack(5 * time.Minute),
 			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Pending: []types.OrderStatus{4}}}},
-		"the order in the answer to Book has no platformReferenceNo": {only: "book/form", orders: 1,
+		"the order in the answer to Book has no platformReferenceNo": {only: "book/price", orders: 1,
 			fault:  fault{op: opBook, told: sets("hotelOrder", obj{})},
 			broken: "book/form"},
-		"the answer to Book is lost": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered}},
-		"the answer to Book is lost, and the order appears after eight minutes": {only: "book/form", orders: 1,
+		"the answer to Book is lost": {only: "book/price", orders: 1, fault: fault{op: opBook, told: unanswered}},
+		"the answer to Book is lost, and the order appears after eight minutes": {only: "book/price", orders: 1,
 			fault:   fault{op: opBook, told: unanswered},
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}},
-		"the answer to Book is lost, and the order appears before the next run": {only: "book/form", orders: 1, again: true,
+		"the answer to Book is lost, and the order appears before the next run": {only: "book/price", orders: 1, again: true,
 			fault: fault{op: opBook, told: unanswered}, sandbox: hotelstaystest.Config{LateVisibility: time.Hour}},
-		"the answer to Book is lost, and two orders have the reference": {only: "book/form", orders: 1,
+		"the answer to Book is lost, and two orders have the reference": {only: "book/price", orders: 1,
 			says: "order PO-TWIN: neither its voucher",
 			fault: fault{told: func(a *reply) {
 				if a.asked.path == opBook.Path() {
@@ -94,7 +94,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		"the service cancels no order in its first four minutes": {only: "cancel", orders: 2,
 			sandbox: hotelstaystest.Config{ConfirmAfter: 5 * time.Minute},
 			fault:   during(opBook, 4*time.Minute, fault{asked: kept})},
-		"Cancel succeeds, but has no effect for nine minutes": {only: "voucher/form", orders: 1,
+		"Cancel succeeds, but has no effect for nine minutes": {only: "order/confirmed", orders: 1,
 			fault: during(opCancel, 9*time.Minute, fault{asked: kept, told: func(a *reply) {
 				switch a.asked.path {
 				case opCancel.Path():
@@ -103,7 +103,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					a.refuse(http.StatusForbidden, 100000403)
 				}
 			}})},
-		"QueryOrders fails, and the answer to the repeated Book is lost": {only: "book/form book/again", orders: 1,
+		"QueryOrders fails, and the answer to the repeated Book is lost": {only: "book/price book/again-soon", orders: 1,
 			says: "QueryOrders: not permitted",
 			fault: during(opBook, time.Hour, fault{told: func(a *reply) {
 				on("customerReferenceNos", present, refused(http.StatusForbidden, 100000403))(a)
@@ -111,7 +111,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					unanswered(a)
 				}
 			}})},
-		"sessions end after eight minutes": {only: "voucher/form", orders: 1, sandbox: hotelstaystest.Config{ConfirmAfter: 9 * time.Minute},
+		"sessions end after eight minutes": {only: "order/confirmed", orders: 1, sandbox: hotelstaystest.Config{ConfirmAfter: 9 * time.Minute},
 			fault: fault{asked: func(q *question) {
 				id := q.header.Get("Session-Id")
 				if sessions[id].IsZero() {
@@ -130,10 +130,10 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		"a Book refused with a documented code makes an order after eight minutes": {only: "book/gender", orders: 2,
 			fault:   bookFaults()["Book refuses an unknown gender but makes an order"],
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
-		"a Book refused as a duplicate makes an order after five minutes": {only: "book/form", orders: 1,
+		"a Book refused as a duplicate makes an order after five minutes": {only: "book/price", orders: 1,
 			fault:   fault{op: opBook, told: refused(400, types.CodeDuplicateBooking)},
 			sandbox: hotelstaystest.Config{LateVisibility: 5 * time.Minute}, broken: "book/refused"},
-		"an order has no supplierReferenceNo for five minutes": {only: "book/form book/passport-largest", orders: 1,
+		"an order has no supplierReferenceNo for five minutes": {only: "book/price book/passport-largest", orders: 1,
 			fault: during(opBook, 5*time.Minute, fault{told: func(a *reply) {
 				sets("hotelOrder.supplierReferenceNo", "")(a)
 				sets("orders.supplierReferenceNo", "")(a)
@@ -148,7 +148,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			}, after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
 				if test.again {
 					time.Sleep(time.Hour)
-					cfg.Only = []string{"ticket/jwt"}
+					cfg.Only = []string{"ticket/ttl-above"}
 					report, err := Run(t.Context(), cfg)
 					require.NoError(t, err)
 					assert.ElementsMatch(t, strings.Fields(test.broken), report.broken())
@@ -180,7 +180,7 @@ func TestOrderWithoutACustomerReferenceIsReported(t *testing.T) {
 // The error of the run and of every later run names the order.
 func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 	_, err := bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract},
-		change: only("book/form"),
+		change: only("book/price"),
 		after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
 			reference := srv.Ledger().Orders()[0].CustomerReferenceNo
 			report, err := Run(t.Context(), cfg)
@@ -191,7 +191,7 @@ func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 			assert.Contains(t, entries[0].Reason, "the contract does not allow cancellation")
 			assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpBook))
 			srv.SetCancelRule(reference, hotelstaystest.CancelAllowed)
-			cfg.Only = []string{"ticket/jwt"}
+			cfg.Only = []string{"ticket/ttl-above"}
 			report, err = Run(t.Context(), cfg)
 			require.NoError(t, err)
 			assert.Equal(t, []string{"1 bookings of an earlier run were not cancelled; this run cancels them first"}, report.Notes)

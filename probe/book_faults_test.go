@@ -99,7 +99,7 @@ func booksAgain(after time.Duration) func(*question) {
 
 // refusesTwice is like booksTwice, but the service refuses the second Book although it makes an order.
 func refusesTwice() fault {
-	f := booksTwice(0, "book/again book/again-later book/again-cancelled book/other-content cancel/foreign")
+	f := booksTwice(0, "book/again-soon book/again-later book/again-cancelled book/other-content cancel/foreign")
 	told := f.told
 	f.told = func(a *reply) {
 		reference, _ := a.asked.body["customerReferenceNo"].(string)
@@ -212,7 +212,7 @@ func bookFaults() map[string]fault {
 		"QueryOrders finds no order by supplierReferenceNo": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
 			"order/supplier-references"},
 		"the same Book makes a second order": booksTwice(0,
-			"book/again book/again-later book/again-cancelled book/other-content cancel/foreign"),
+			"book/again book/again-soon book/again-later book/again-cancelled book/other-content cancel/foreign"),
 		"the same Book makes a second order and is refused": refusesTwice(),
 		"the same Book makes a second order after three minutes": booksTwice(3*time.Minute,
 			"book/again book/again-later book/again-cancelled cancel/foreign"),
@@ -391,7 +391,7 @@ func TestRefusedBookBreaksNoRule(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, report.broken())
 		assert.Equal(t, NotTried, report.result(t, "book/guest").State)
-		for _, rule := range []string{"book/status", "book/gender-forms"} {
+		for _, rule := range []string{"voucher/before", "book/gender-forms"} {
 			assert.Equal(t, map[int]State{400: NotTried, 504: Weak}[status], report.result(t, rule).State, rule)
 		}
 	}

@@ -51,7 +51,6 @@ type Exchange struct {
 type rawAnswer struct {
 	header http.Header
 	body   []byte
-	gzip   bool // whether the service had compressed the body
 }
 
 // curl returns a command that repeats the request. The command reads the token from the shell variable TOKEN, the secrets
@@ -141,7 +140,7 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 		ex.Status, ex.Header, ex.Body = resp.StatusCode, rec.masker.header(resp.Header), rec.masker.body(body, credentials)
 		if err == nil {
-			ex.raw = &rawAnswer{resp.Header, body, resp.Uncompressed}
+			ex.raw = &rawAnswer{resp.Header, body}
 			rec.bench.judges(judge.Exchange{Time: time.Now(), URL: req.URL.String(), Request: req.Header, RequestBody: sent, Status: ex.Status,
 				Header: resp.Header, Body: body}, ex)
 		}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
-	"github.com/hotelstays/hotelstays-go/judge"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -195,7 +194,7 @@ var faults = map[string]fault{
 	"the default page of HotelList has 60 hotels":        {opHotelList, takes("pageSize", nil, 60), nil, "list/size"},
 	"HotelList returns three hotels for a pageSize of 2": {opHotelList, takes("pageSize", 2, 3), nil, "list/size"},
 	"page 2 of HotelList repeats page 1": {opHotelList, takes("pageNum", 2, 1), nil,
-		"list/pages list/price-asc list/price-desc list/rating-desc"},
+		"list/pages"},
 	"hasMore is always true in a search by hotelIds": {opHotelList, nil, on("hotelIds", present, sets("hasMore", true)),
 		"list/foreign-ids list/has-more"},
 	"HotelList accepts 1001 hotelIds":          {opHotelList, takes("hotelIds", sized(1001, 1001), []any{"x"}), nil, "list/ids-above"},
@@ -206,9 +205,9 @@ var faults = map[string]fault{
 		obj{"sessionId": "s", "emptyReason": obj{"code": "NO_SUPPLIER_ENABLED"}, "notices": []any{"x"}})), "list/reasons"},
 	"HotelList finds no hotel by its platform id": {opHotelList, takes("hotelIds", func(v any) bool {
 		return sized(1, 1)(v) && !strings.HasPrefix(fmt.Sprint(v), "[S")
-	}, []any{"x"}), nil, "list/by-id"},
+	}, []any{"x"}), nil, "list/both-ids"},
 	"page 3 of HotelList repeats page 2": {opHotelList, takes("pageNum", 3, 2), nil,
-		"list/pages list/price-asc list/price-desc list/rating-desc"},
+		"list/pages"},
 	"malformed requests do not count towards the rate limit": {opTicket, nil, on("appKey", nil, answers(types.CodeRateLimited, denied)),
 		"limits/above limits/retry-after"},
 	"HotelList finds nothing by destinationName": {opHotelList, takes("destinationName", present, "x"), nil,
@@ -359,7 +358,7 @@ func TestEachRuleIsBrokenByAFault(t *testing.T) {
 		broken = append(broken, strings.Fields(f.breaks)...)
 	}
 	for _, rule := range Rules() {
-		if slices.ContainsFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == rule.Name }) {
+		if rule.try == nil {
 			continue // package judge tests these rules
 		}
 		word, _, _ := strings.Cut(rule.Promise, " ")
@@ -392,7 +391,7 @@ func TestRunDoesNotWaitForARetryAfterOfADay(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, report.Ended.Sub(report.Began), time.Minute)
 	for _, result := range report.Results {
-		assert.Equal(t, strings.HasPrefix(result.Name, "orders/"), result.State == NotTried, "%s: %s", result.Name, result.Reason)
+		assert.Equal(t, strings.HasPrefix(result.Name, "orders/") && !isJudged(result), result.State == NotTried, "%s: %s", result.Name, result.Reason)
 	}
 }
 
@@ -404,7 +403,7 @@ func TestResultNamesTheLeastPatienceThatItsRuleNeeds(t *testing.T) {
 
 func TestFindingAboutAnHTTPStatusNamesIt(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: "HotelStaticDetail", told: func(a *reply) { a.refuse(503, 100000503) }},
-		only("static/members", "errors/unlisted"))
+		only("static/answer", "errors/unlisted"))
 	require.NoError(t, err)
 	reasons := ""
 	for _, result := range report.Results {
@@ -424,10 +423,10 @@ func TestReasonNamesWhereEachMemberIsWrong(t *testing.T) {
 		}
 	}}, only("list/form"))
 	require.NoError(t, err)
-	result := report.Results[0]
+	result := report.result(t, "list/form")
 	const at = `data\.list\[8\]\.rooms\[0\]\.rates\[0\]\.`
-	assert.Regexp(t, at+`board\.boardId \(id \S+, \S+, \S+\): expected RO\S+, got "XX", and 3 more; `+
-		at+`totalRate\.netRate\.currency \(id \S+, \S+, \S+\): expected currency, got "", and 3 more`, result.Reason)
+	assert.Regexp(t, at+`board\.boardId \(id \S+, \S+, \S+\): expected RO\S+, got "XX", and \d+ more; `+
+		at+`totalRate\.netRate\.currency \(id \S+, \S+, \S+\): expected currency, got "", and \d+ more`, result.Reason)
 	last := result.Evidence[len(result.Evidence)-1]
 	assert.NotContains(t, last.Body, `"XX"`)
 	assert.Contains(t, last.Element, `"XX"`)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/judge"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -267,6 +269,11 @@ func (r *Report) broken() (names []string) {
 		}
 	}
 	return names
+}
+
+// isJudged reports whether package judge has decided the result.
+func isJudged(result Result) bool {
+	return slices.ContainsFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == result.Name })
 }
 
 func all(*Config) {}

@@ -72,23 +72,20 @@ func TestUnusualAnswersBreakNoRule(t *testing.T) {
 			a.data["list"], a.data["total"] = []any{}, 0
 		})}, untried: "list/by-id"},
 		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: granted(obj{"hotelsMetadata": []any{}, "page": obj{"total": 0}})},
-			only:    "metadata,list/form",
-			untried: "metadata/ list/form"},
+			only: "metadata,list/answer", untried: "metadata/ list/answer"},
 		"the first page of HotelList is empty": {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
 		"the first page of HotelsMetadata is empty": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")},
 			only: "metadata/pages"},
-		"no offers": {fault: fault{op: opHotelList, told: sets("list.rooms", nil)},
-			only: "list/dates,list/room-hotel", untried: "list/"},
 		"an account without permissions": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
 		"an account that may only search": {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead),
-			untried: "voucher/unknown orders/empty orders/windows orders/status-list orders/unfiltered"},
+			untried: "voucher/unknown orders/empty orders/unfiltered"},
 		"a body that is cut off": {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},
 		"a network that fails during the run": {fault: fault{told: func(a *reply) {
 			if n++; n > 3 {
 				cutOff(a)
 				a.status = 0
 			}
-		}}, only: "limits", untried: "limits/ oauth/limit list/stay-limits"},
+		}}, only: "limits", untried: "limits/"},
 		"destinations in changing order": {fault: fault{op: opDestinations, told: func(a *reply) {
 			if places, _ := a.data["destinations"].([]any); len(places) > 1 && n%2 == 0 {
 				slices.Reverse(places)
@@ -111,6 +108,9 @@ func TestUnusualAnswersBreakNoRule(t *testing.T) {
 		require.NoError(t, err, name)
 		noneIsBroken(t, name, report, test.weak)
 		for _, result := range report.Results {
+			if isJudged(result) {
+				continue
+			}
 			untried := slices.ContainsFunc(strings.Fields(test.untried), func(rule string) bool { return strings.HasPrefix(result.Name, rule) })
 			if untried || test.only != "" {
 				assert.Equal(t, untried, result.State == NotTried, "%s: %s: %s", name, result.Name, result.Reason)
@@ -243,7 +243,7 @@ func TestServiceThatKeepsToTheDocumentBreaksNoRule(t *testing.T) {
 			noneIsBroken(t, name, report, test.weak)
 			untried := []string{}
 			for _, result := range report.Results {
-				if result.State == NotTried && result.Needs != anAnswer {
+				if result.State == NotTried && !isJudged(result) {
 					untried = append(untried, result.Name)
 				}
 			}

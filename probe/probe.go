@@ -93,18 +93,6 @@ func (r *Report) Count(state State) (n int) {
 	return n
 }
 
-// slow returns the number of answers that took longer than five seconds, and the number of all answers.
-func (r *Report) slow() (slow, all int) {
-	for _, result := range r.Results {
-		for _, ex := range result.Evidence {
-			if all++; ex.Took > 5000 {
-				slow++
-			}
-		}
-	}
-	return slow, all
-}
-
 // session is the state that the rules of a run share.
 type session struct {
 	cfg    Config
@@ -129,7 +117,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err := cfg.Booking.check(); err != nil {
 		return nil, err
 	}
-	s, rules, err := start(ctx, cfg)
+	s, err := start(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -137,24 +125,20 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, err
 	}
 	report := &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
-	left := s.tryAll(ctx, rules, report)
-	for _, rule := range settlingRules {
+	left := s.tryAll(ctx, selectedRules(cfg.Only), report)
+	for _, rule := range lastRules() {
 		if result := s.try(context.WithoutCancel(ctx), rule); result.State == Broken || rule.selected(cfg.Only) {
 			s.add(ctx, report, result)
 		}
 	}
-	s.bench.recall(report)
 	report.Ended, report.Notes, report.Facts = time.Now(), s.notes, s.facts
-	if slow, all := report.slow(); slow > 0 {
-		report.Notes = append(report.Notes, fmt.Sprintf("%d of %d answers took longer than 5 seconds", slow, all))
-	}
 	if report.Count(NotTried) == len(report.Results) {
 		report.Notes = append(report.Notes, "no rule could be tried: "+report.Results[0].Reason)
 	}
 	return report, errors.Join(ctx.Err(), left)
 }
 
-// tryAll tries all rules except for the settlingRules. Then it cancels the bookings of the rules, even if a rule panics.
+// tryAll tries all rules except for the lastRules. Then it cancels the bookings of the rules, even if a rule panics.
 // It returns an error if a booking could not be cancelled.
 func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (left error) {
 	defer func() {
@@ -167,9 +151,7 @@ func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (lef
 		}
 	}()
 	for _, rule := range rules {
-		if !rule.last() {
-			s.add(ctx, report, s.try(ctx, rule))
-		}
+		s.add(ctx, report, s.try(ctx, rule))
 	}
 	return nil
 }
@@ -226,24 +208,23 @@ func Test[T testingT[T]](t T, cfg Config) {
 	t.Log(strings.Join(append(report.Notes, report.FactsGo()), "\n"))
 }
 
-// start checks cfg and calls greet. It returns the state of the run, and the rules that cfg selects.
-func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
+// start checks cfg and calls greet. It returns the state of the run.
+func start(ctx context.Context, cfg Config) (*session, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" {
-		return nil, nil, fmt.Errorf("%w: HOTELSTAYS_BASE_URL is %q, which is not a URL with a host", ErrConfig, cfg.BaseURL)
+		return nil, fmt.Errorf("%w: HOTELSTAYS_BASE_URL is %q, which is not a URL with a host", ErrConfig, cfg.BaseURL)
 	}
 	if !looksLikeTest(base.Hostname()) && cfg.ConfirmHost != base.Host {
-		return nil, nil, fmt.Errorf("%w: to probe it, confirm its host: -confirm-host %s", ErrNotTestEnvironment, base.Host)
+		return nil, fmt.Errorf("%w: to probe it, confirm its host: -confirm-host %s", ErrNotTestEnvironment, base.Host)
 	}
-	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return !r.selected(cfg.Only) })
-	if len(rules) == 0 {
-		return nil, nil, fmt.Errorf("%w: no rule is named %s (-list prints the names)", ErrConfig, strings.Join(cfg.Only, ", "))
+	if !slices.ContainsFunc(Rules(), func(r Rule) bool { return r.selected(cfg.Only) }) {
+		return nil, fmt.Errorf("%w: no rule is named %s (-list prints the names)", ErrConfig, strings.Join(cfg.Only, ", "))
 	}
 	if cfg.Share == 0 {
 		cfg.Share = 0.1
 	}
 	if !(cfg.Share > 0 && cfg.Share <= 1) || cfg.Patience < 0 { // this form also refuses NaN
-		return nil, nil, fmt.Errorf("%w: -share must be above 0 and at most 1, and -patience not negative", ErrConfig)
+		return nil, fmt.Errorf("%w: -share must be above 0 and at most 1, and -patience not negative", ErrConfig)
 	}
 	cfg.CheckIn = cmp.Or(cfg.CheckIn, types.DateOf(time.Now().AddDate(0, 0, 60)))
 	s := &session{cfg: cfg, masker: &masker{}}
@@ -267,9 +248,9 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(newPaced(cfg.Share)),
 	})...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return s, rules, s.greet(ctx)
+	return s, s.greet(ctx)
 }
 
 // greet fetches a ticket, and compares the clocks of this machine and the service. It returns an error if the service

@@ -27,7 +27,7 @@ func TestEveryRuleHoldsAgainstTheSandbox(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, report.Results, len(Rules()))
 	for _, result := range report.Results {
-		if result.Needs == "-book" || result.Needs == "-callback" || result.State == NotTried && result.Needs == anAnswer {
+		if result.Needs == "-book" || result.Needs == "-callback" || result.State == NotTried && isJudged(result) {
 			continue
 		}
 		assert.Contains(t, []State{Held, Found}, result.State, "%s: %s", result.Name, result.Reason)
@@ -45,7 +45,7 @@ func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
 		result := report.Results[i]
 		assert.False(t, seen[rule.Name], rule.Name)
 		seen[rule.Name] = true
-		if result.Needs == anAnswer {
+		if isJudged(result) {
 			continue
 		} else if rule.Needs == "" {
 			assert.NotEqual(t, NotTried, result.State, "%s: %s", rule.Name, result.Reason)
@@ -226,14 +226,12 @@ func TestServiceThatCannotBeProbedIsOneError(t *testing.T) {
 
 // A note says in one line what is wrong with a service that can be probed nevertheless.
 func TestReportNotesProblemsOfTheWholeRun(t *testing.T) {
-	slow := func(*reply) { time.Sleep(20 * time.Second) }
 	late := func(a *reply) { a.header.Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat)) }
 	for want, test := range map[string]struct {
 		sandbox hotelstaystest.Config
 		fault   fault
 	}{
 		"this machine's clock and the service's differ by 10m0s":        {fault: fault{told: late}},
-		"3 of 3 answers took longer than 5 seconds":                     {fault: fault{op: opOrderVoucher, told: slow}},
 		"no rule could be tried: the account may not call OrderVoucher": {sandbox: hotelstaystest.Config{TicketScopes: []types.Scope{"none"}}},
 	} {
 		report, err := probed(t, test.sandbox, test.fault, only("voucher"))
@@ -280,9 +278,8 @@ func TestEndOfContextEndsTheRun(t *testing.T) {
 		report, err := Run(ctx, cfg)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Len(t, report.Results, len(Rules()))
-		assert.Equal(t, 3, n, "what was not tried is no progress")
-		assert.Equal(t, 3, report.Count(Held)+report.Count(Found))
-		assert.Equal(t, len(Rules())-3, report.Count(NotTried))
+		assert.Equal(t, report.Count(Held)+report.Count(Found), n, "what was not tried is no progress")
+		assert.Equal(t, 3, slices.IndexFunc(report.Results, func(r Result) bool { return r.State == NotTried }))
 	})
 }
 
@@ -313,7 +310,7 @@ func TestSuiteFailsForABrokenRule(t *testing.T) {
 		assert.Equal(t, []string{"ticket/ttl-above"}, failed)
 		failed = nil
 		cfg, _ = sandboxed(t, hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract}, fault{})
-		cfg.Only, cfg.Booking = []string{"book/form"}, &Booking{MaxTotal: eur("2000"), Journal: filepath.Join(t.TempDir(), "journal")}
+		cfg.Only, cfg.Booking = []string{"book/price"}, &Booking{MaxTotal: eur("2000"), Journal: filepath.Join(t.TempDir(), "journal")}
 		Test(fakeT{t, &failed, ""}, cfg)
 		assert.Equal(t, []string{""}, failed, "an order is left")
 		failed = nil

@@ -3,7 +3,6 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,41 +22,30 @@ type Rule struct {
 	// Promise is a sentence that must hold, or a question that the rule answers.
 	Promise string `json:"promise"`
 	// Needs names the option of the program without which the rule is not tried: -book (Config.Booking), -burst (Burst),
-	// -callback (Booking.Callback), HOTELSTAYS_CLIENT_ID (OAuth) or -patience (Patience). If it is "", the rule only
-	// reads. In a Result it may also say that the run got no answer to judge.
+	// -callback (Booking.Callback), HOTELSTAYS_CLIENT_ID (OAuth) or -patience (Patience). If it is "", the rule only reads.
 	Needs string `json:"needs,omitempty"`
 
-	try func(*run)
+	try func(*run) // nil: package judge tries the rule with each answer
 }
 
-// sections maps the name of a rule, or of a group of rules, to a section of the API's document. Package judge knows the
-// sections of its own rules.
+// sections maps a group of rules to a section of the API's document.
 var sections = map[string]string{
 	"ticket": "Ticket", "auth": "Authentication", "oauth": "Authentication", "headers": headersAre, "session": headersAre, "limits": "Limits",
 	"destinations": "Destinations", "metadata": "HotelsMetadata", "list": "HotelList", "rates": "HotelRates", "check": "CheckAvail",
 	"static": "HotelStaticDetail", "orders": "QueryOrders", "order": "QueryOrders", "book": "Book", "voucher": "OrderVoucher",
 	"cancel": "Cancel", "webhook": "Events",
-	"oauth/voucher-scope": "OrderVoucher", "oauth/limit": "Limits", "destinations/polygon": "Destination", "list/members": "PageResp",
-	"metadata/members": "PageResp", "list/decimals": "Shared types", "list/boards": "Shared types", "check/exchange": "Shared types",
-	"list/deadlines": offersAre, "rates/room-fees": offersAre, "rates/hotel-id": "Hotel (search and static detail)",
-	"rates/all": "Recommended flow", "check/other-session": "Book", "book/token": "Authentication", "book/hotel": "Order",
-	"voucher/before": "Voucher status", "voucher/verify": "Voucher", "voucher/cancelled": "Voucher status", "order/guests": "Order",
-	"order/refunds": "Order", "order/confirmed": "Order status", "order/cancelled": "Order status", "cancel/refund": "Order",
-	"webhook/oauth": "Book",
 }
 
-const (
-	headersAre = "Common request headers"
-	offersAre  = "RoomRatePkg (a priced offer)"
-)
+const headersAre = "Common request headers"
 
 func newRule(name, promise, needs string, try func(*run)) Rule {
+	return Rule{name, sections[groupOf(name)], promise, needs, try}
+}
+
+// groupOf returns the group of a rule, such as ticket.
+func groupOf(name string) string {
 	group, _, _ := strings.Cut(name, "/")
-	rule := Rule{name, cmp.Or(sections[name], sections[group]), promise, needs, try}
-	if i := slices.IndexFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == name }); i >= 0 {
-		rule.Section = judge.Rules()[i].Section
-	}
-	return rule
+	return group
 }
 
 // line is a row in a table of rules.
@@ -83,75 +71,45 @@ var given = map[string]func(*Config) bool{
 	"-callback":            func(c *Config) bool { return c.Booking != nil && c.Booking.Callback != nil },
 }
 
-// Rules returns all rules, in the order in which they are tried.
-func Rules() []Rule {
-	reads := append(slices.Concat(readRequests, ticketRules, oauthRules, limitRules, twinRules, walks, searchRules), emptyOrders)
-	books := slices.Concat(bookRules, bookRequests, confirmedRules, filterRules, cancelRules, webhookRules)
-	all := judged(slices.Concat(reads, patientRules, books))
-	ofReads := slices.DeleteFunc(slices.Clone(all), func(r Rule) bool { return !r.provokedByReads() })
-	others := slices.DeleteFunc(all, Rule.provokedByReads)
+// Rules returns all rules, in the order of their results.
+func Rules() []Rule { return slices.Concat(triedRules(), lastRules()) }
+
+// triedRules returns the rules that are tried before the cancellations.
+func triedRules() []Rule {
 	// patientRules come after all other reads, because they wait so long that shared sessions may end.
-	return slices.Concat(reads, ofReads, patientRules, books, others, settlingRules)
+	return slices.Concat(readRequests, ticketRules, oauthRules, limitRules, twinRules, walks, searchRules, []Rule{emptyOrders},
+		patientRules, bookRules, bookRequests, confirmedRules, filterRules, cancelRules, webhookRules)
 }
 
-func (r Rule) provokedByReads() bool {
-	group, _, _ := strings.Cut(r.Name, "/")
-	return provoked[group].by != nil && r.Needs == ""
-}
-
-// judged returns the rules of package judge, except for rules whose name a rule in own already has.
-func judged(own []Rule) (all []Rule) {
+// lastRules returns the rules whose results are known only after the cancellations.
+func lastRules() []Rule {
+	all := slices.Clone(settlingRules)
 	for _, r := range judge.Rules() {
-		if !slices.ContainsFunc(own, func(o Rule) bool { return o.Name == r.Name }) {
-			group, _, _ := strings.Cut(r.Name, "/")
-			how := provoked[group]
-			all = append(all, newRule(r.Name, r.Promise, how.needs, func(r *run) {
-				if how.by != nil {
-					how.by(r)
-				}
-			}))
-		}
+		all = append(all, Rule{r.Name, r.Section, r.Promise, "", nil})
 	}
 	return all
 }
 
-// provoked maps a group of the judge's rules to calls that give the judge answers to read. Without these calls, a run that
-// selects only rules of the judge would send nothing.
-var provoked = map[string]struct {
-	needs string
-	by    func(*run)
-}{
-	"envelope":     {"", func(r *run) { r.search(); r.changed(opTicket, obj{"appSecret": wrongSecret}).came() }},
-	"ticket":       {"", func(r *run) { r.do(r.lawful(opTicket)).came() }},
-	"headers":      {"", func(r *run) { r.search() }},
-	"limits":       {"", func(r *run) { r.search() }},
-	"destinations": {"", func(r *run) { r.changed(opDestinations, obj{"include": "details"}) }},
-	"metadata":     {"", func(r *run) { r.do(r.lawful(opHotelsMetadata)).came() }},
-	"list":         {"", func(r *run) { r.search() }},
-	"rates":        {"", func(r *run) { r.offer() }},
-	"check":        {"", func(r *run) { r.checked() }},
-	"orders":       {"", func(r *run) { r.do(r.lawful(opQueryOrders)).came() }},
-	"book":         {"-book", func(r *run) { r.current(r.order()) }},
-	"order":        {"-book", func(r *run) { r.known(r.spare()) }},
-	"voucher":      {"-book", func(r *run) { r.voucher() }},
-	"cancel":       {"-book", func(r *run) { r.cancelled() }},
-	"webhook":      {"-callback", func(r *run) { r.events() }},
-}
-
 // blamed are rules that become Broken, not NotTried, if the step before them breaks: no other rule checks that step.
-var blamed = []string{"book/passport-largest", "voucher/form", "cancel/status", "voucher/cancelled", "webhook/delivered"}
+var blamed = []string{"book/passport-largest", "cancel/status", "voucher/cancelled", "webhook/delivered"}
 
-// last reports whether a rule is one of the settlingRules, which are tried after the bookings are cancelled.
-func (r Rule) last() bool {
-	return slices.ContainsFunc(settlingRules, func(other Rule) bool { return other.Name == r.Name })
+// selected reports whether names is empty, or has the name of r, of its group or of its section, in upper or lower case.
+func (r Rule) selected(names []string) bool {
+	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
+		return strings.EqualFold(name, r.Name) || strings.EqualFold(name, groupOf(r.Name)) || strings.EqualFold(name, r.Section)
+	})
 }
 
-// selected reports whether one of the names is the name of r, of its group or of its section, in upper or lower case.
-func (r Rule) selected(names []string) bool {
-	group, _, _ := strings.Cut(r.Name, "/")
-	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
-		return strings.EqualFold(name, r.Name) || strings.EqualFold(name, group) || strings.EqualFold(name, r.Section)
-	})
+// selectedRules returns the rules to try before the cancellations. For a selected rule of package judge, these are the
+// rules of its group, because the judge needs their answers.
+func selectedRules(names []string) []Rule {
+	groups := slices.Clone(names)
+	for _, r := range lastRules() {
+		if r.selected(names) && len(names) > 0 {
+			groups = append(groups, groupOf(r.Name))
+		}
+	}
+	return slices.DeleteFunc(triedRules(), func(r Rule) bool { return !r.selected(groups) })
 }
 
 // State is the verdict on a rule. No Result of a run has the zero value.
@@ -241,6 +199,9 @@ func (r *run) suffers(bad bool, format string, args ...any) {
 }
 
 func (s *session) try(ctx context.Context, rule Rule) Result {
+	if rule.try == nil {
+		return s.bench.result(rule)
+	}
 	res := Result{Rule: rule, State: NotTried}
 	res.try = nil
 	r := &run{session: s, name: rule.Name, ctx: ctx}
@@ -275,7 +236,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	default:
 		res.State = Held
 	}
-	return s.bench.over(res, ctx.Err() != nil)
+	return res
 }
 
 type operation = hotelstays.Operation

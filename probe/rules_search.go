@@ -99,7 +99,7 @@ var searchRules = rules("", []line{
 		r.byID(foreign(201)...).refused(0, types.CodeParam)
 		r.find("200 ids, a visibility band")
 	}},
-	{"list/by-id", "HotelList finds a hotel by the id and by the platformHotelId that it returned", func(r *run) {
+	{"list/both-ids", "HotelList finds a hotel by the id and by the platformHotelId that it returned", func(r *run) {
 		h, empty := r.search().List[0], ""
 		known := slices.DeleteFunc([]string{h.ID, h.PlatformHotelID}, func(id string) bool { return id == "" })
 		for i, id := range known {
@@ -172,9 +172,12 @@ var searchRules = rules("", []line{
 		breaks(!has(hotelID(h)) && own, "HotelRates has rooms for the id %s, but no rooms for %s", h.ID, hotelID(h))
 		r.find("its own id is accepted: %t", own)
 	}},
-	{"check/form", "an available offer has a status and a roomRatePkg", func(r *run) {
-		a := r.checked()
-		r.find("%v is AVAILABLE", a.first("status"))
+	{"check/answer", "what an available offer looks like: its status, its roomRatePkg, and the rest of the answer", func(r *run) {
+		r.anew() // a new search, because only the first answer about an offer may have a statusRemark
+		a := r.changed(opCheckAvail, obj{"Currency": "EUR"})
+		a.ok()
+		skip(a.first("roomRatePkg") == nil, "the offer is no longer available")
+		r.find("%s", sampled(r, a))
 	}},
 	{"check/unknown", "what CheckAvail for an unknown offer gets", func(r *run) {
 		a := r.changed(opCheckAvail, obj{"ratePkgId": "probe-no-offer"})
@@ -187,32 +190,7 @@ var searchRules = rules("", []line{
 			r.log[len(r.log)-1], r.log[len(r.log)-2] = r.log[len(r.log)-2], r.log[len(r.log)-1]
 		}
 	}},
-	{"check/exchange", "what exchangeRateSnapshot looks like", func(r *run) {
-		r.find("%s", lists("exchangeRateSnapshot")(r, r.changed(opCheckAvail, obj{"Currency": "EUR"})))
-	}},
-	{"check/same", "a changed price has a statusRemark; where", func(r *run) {
-		r.anew() // a new search, because only the first answer about an offer may have the remark
-		a := r.checked()
-		for _, around := range []string{"", "basic.", "roomRatePkg."} {
-			if a.first(around+"statusRemark") != nil {
-				r.find("statusRemark is in %s", strings.TrimSuffix("data."+around, "."))
-				return
-			}
-		}
-	}},
-	{"check/id", "whether the refreshed package keeps its ratePkgId", func(r *run) {
-		offered := r.offer().RatePkgID
-		r.find("it keeps its id: %t", r.checked().first("roomRatePkg.ratePkgId") == offered)
-	}},
 })
-
-// checked calls CheckAvail for the offer of the run. If the offer is no longer available, the rule is skipped.
-func (r *run) checked() *answer {
-	a := r.do(r.lawful(opCheckAvail))
-	a.ok()
-	skip(a.first("roomRatePkg") == nil, "the offer is no longer available")
-	return a
-}
 
 var emptyOrders = newRule("orders/empty", "QueryOrders for an unknown reference succeeds; how it writes an empty list", "", func(r *run) {
 	a := r.get(opQueryOrders, unknownOrder())

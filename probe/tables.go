@@ -105,69 +105,31 @@ func accepted(_ *run, a *answer) string { a.ok(); return "" }
 // gets accepts any answer. The finding is the status and the code.
 func gets(_ *run, a *answer) string { a.came(); return a.String() }
 
-// taken accepts any answer. The finding says whether the service accepted the value.
-func taken(_ *run, a *answer) string {
-	if a.allowed(); a.succeeded() {
-		return "accepted"
-	}
-	return a.String()
-}
-
-// shows returns an expectation that accepts any answer. After a success the finding is what(answer), otherwise the status
-// and the code.
-func shows(what func(*answer) string) expectation {
-	return func(_ *run, a *answer) string {
-		if a.allowed(); a.succeeded() {
-			return what(a)
-		}
+// sampled accepts any answer. After a success the finding is a sample of the data, otherwise the status and the code.
+func sampled(r *run, a *answer) string {
+	if a.allowed(); !a.succeeded() {
 		return a.String()
 	}
+	return r.masker.body([]byte(encoded(sample(decoded(a.Data)))), false)
 }
 
-// has returns an expectation whose finding is the names of the members of the objects at a path.
-func has(path string) expectation {
-	return shows(func(a *answer) string {
-		all := obj{}
-		for _, v := range a.at(path) {
-			o, _ := v.(obj)
-			maps.Copy(all, o)
+// sample returns a JSON value whose lists have only their last element.
+func sample(v any) any {
+	switch v := v.(type) {
+	case obj:
+		for name, member := range v {
+			v[name] = sample(member)
 		}
-		return cmp.Or(members(all), "none")
-	})
+	case []any:
+		if len(v) > 0 {
+			return []any{sample(v[len(v)-1])}
+		}
+	}
+	return v
 }
 
 // members lists the names of an object's members.
 func members(o obj) string { return strings.Join(slices.Sorted(maps.Keys(o)), " ") }
-
-// forms returns an expectation whose finding is the formats of the values at paths, with a 9 for each digit: "9999-99-99".
-func forms(paths ...string) expectation {
-	return shows(func(a *answer) string {
-		var all []string
-		for _, path := range paths {
-			for _, v := range a.at(path) {
-				all = append(all, strings.Map(func(c rune) rune {
-					if '0' <= c && c <= '9' {
-						return '9'
-					}
-					return c
-				}, encoded(v)))
-			}
-		}
-		skip(len(all) == 0, "the answer has no such value")
-		slices.Sort(all)
-		return strings.Join(slices.Compact(all), ", ")
-	})
-}
-
-// sent returns an expectation for calls without the header name, which accepts any answer. If the calls of this run never
-// have that header, the rule is skipped.
-func sent(name string) expectation {
-	return func(r *run, a *answer) string {
-		lawful := r.do(r.lawful(a.op))
-		skip(lawful.err != nil || lawful.RequestHeader[name] == "", "the calls of this run have no %s", name)
-		return gets(r, a)
-	}
-}
 
 // refuses returns an expectation that requires a refusal with this status and this code. 0 allows every value. If code is
 // 0, the finding is the status and the code.

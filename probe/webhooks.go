@@ -57,13 +57,15 @@ func (d delivery) fields() (f struct {
 }
 
 var webhookRules = rules("-callback", []line{
-	{"webhook/delivered", "changes of an order are posted to its callbackUrl; which events come", func(r *run) {
+	{"webhook/delivered", "changes of an order are posted to its callbackUrl; which events come, and with which members", func(r *run) {
 		var kinds []string
+		types, all := obj{}, obj{}
 		for _, d := range r.events() {
-			kinds = append(kinds, string(d.fields().Event))
+			kinds, types[d.header.Get("Content-Type")] = append(kinds, string(d.fields().Event)), true
+			_ = json.Unmarshal(d.body, &all) // json.Unmarshal adds the members to the members of earlier events
 			breaks(d.method != http.MethodPost, "an event came by %s instead of POST", d.method)
 		}
-		r.find("%s", strings.Join(kinds, " "))
+		r.find("%s; members: %s; Content-Type: %s", strings.Join(kinds, " "), members(all), members(types))
 	}},
 	{"webhook/signature", "each event has an id, and a signature of its raw body with the current time", func(r *run) {
 		skip(len(r.cfg.Booking.Callback.Secrets) == 0, "needs HOTELSTAYS_WEBHOOK_SECRET")
@@ -93,14 +95,6 @@ var webhookRules = rules("-callback", []line{
 			r.find("after %s; the same id: %t, body: %t, signature: %t", again.at.Sub(list[first].at).Round(time.Second), same,
 				bytes.Equal(again.body, list[first].body), again.header.Get(signHeader) == list[first].header.Get(signHeader))
 		}
-	}},
-	{"webhook/members", "which members and which Content-Type an event has", func(r *run) {
-		types, all := obj{}, obj{}
-		for _, d := range r.events() {
-			types[d.header.Get("Content-Type")] = true
-			_ = json.Unmarshal(d.body, &all) // json.Unmarshal adds the members to the members of earlier events
-		}
-		r.find("%s; Content-Type: %s", members(all), members(types))
 	}},
 })
 

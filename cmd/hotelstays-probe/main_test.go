@@ -75,7 +75,7 @@ func TestOutputFitsATerminal(t *testing.T) {
 		}
 	}
 	assert.Contains(t, out, "  held      ticket/jwt\n")
-	assert.Contains(t, out, "  found     check/form\n            1 is AVAILABLE\n")
+	assert.Contains(t, out, "  found     list/first-page\n            it is: true\n")
 	assert.Contains(t, out, "  not tried limits/above\n            needs -burst\n")
 	assert.Contains(t, out, "  broken    orders/empty\n            QueryOrders for an unknown reference succeeds;")
 	assert.Contains(t, out, "\ncurl -sS ")
