@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// BenchmarkOverhead measures small calls over loopback.
+// BenchmarkOverhead measures small calls over loopback, with and without an observer.
 func BenchmarkOverhead(b *testing.B) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"code":0,"data":{"list":[]}}`)

@@ -69,7 +69,7 @@ func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metr
 	return registration, nil
 }
 
-// open holds the values that one collection of the gauges reports.
+// open has the values of one collection of the gauges.
 type open struct {
 	phases                      map[durable.Phase]int64
 	calls                       map[string]int64

@@ -12,7 +12,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Values of error.type for calls without an answer. All other values are values of hotelstays.ErrorKind.
+// Values of error.type for calls without an answer. For other calls error.type is the hotelstays.ErrorKind.
 const (
 	kindNoSlot      = "no_slot"     // the client's RateLimiter returned an error instead of a slot
 	kindCertificate = "certificate" // the service's certificate is not trusted
@@ -34,7 +34,7 @@ func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 		return string(kind)
 	case fault.NoToken:
 		return errorType(fault.Err, nil)
-	case fault.Attempts == 0 || answered: // no attempt has failed, so the failure is the rate limiter's
+	case fault.Attempts == 0 || answered: // no attempt has failed, so the rate limiter has failed
 		return kindNoSlot
 	}
 	return connectionFault(err)

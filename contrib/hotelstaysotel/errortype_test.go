@@ -76,7 +76,7 @@ func TestEachErrorHasTheErrorTypeOfTheREADME(t *testing.T) {
 			{"proxy_authentication", api(hotelstays.OpDestinations, 407, 0)},
 			{"refused", api(hotelstays.OpDestinations, 200, types.CodeRateChanged-1)},
 			{"unexpected", api(hotelstays.OpDestinations, 307, 0)},
-			{"validation", &hotelstays.ValidationError{}}, // the errors from here on come from helpers
+			{"validation", &hotelstays.ValidationError{}}, // only helpers return this error and the errors below
 			{"reference_reused", &hotelstays.ReferenceReusedError{}},
 			{"incomplete_listing", &hotelstays.PageError{}},
 			{"batch", &hotelstays.BatchError{Err: errCause}},
@@ -111,7 +111,7 @@ func TestEachFailedAttemptHasItsErrorType(t *testing.T) {
 	})
 }
 
-// If a call fails after an answer, or before a request was sent, the rate limiter has failed, not the service.
+// If a call fails after an answer, or before its request was sent, the rate limiter has failed, not the service.
 func TestFailureOfTheRateLimiterHasErrorTypeNoSlot(t *testing.T) {
 	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: errCause}
 	withRig(t, func(t *testing.T, r *rig) {

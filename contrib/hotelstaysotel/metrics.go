@@ -70,7 +70,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string) {
 	target := append(serverAttributes(info.BaseURL), keyOperation.String(string(info.Operation)))
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
-		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(target, more)...)) // a copy, because NewSet sorts in place
+		return metric.WithAttributeSet(attribute.NewSet(slices.Concat(target, more)...)) // a copy, because NewSet sorts its argument
 	}
 	all := with()
 	byKind := all

@@ -100,8 +100,8 @@ func TestSamplersReceiveTheServerAddress(t *testing.T) {
 	}
 }
 
-// Two observers are used. Each ends its own span, and the inner span ends first. The test also covers an observer that
-// calls both with the same ctx.
+// A client has two observers. Each observer ends its own span, and the inner span ends first. The test also has an
+// observer that calls two observers with the same ctx.
 func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		inner, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers})

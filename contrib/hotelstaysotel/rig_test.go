@@ -73,7 +73,7 @@ func (r *rig) destinations(opts ...hotelstays.CallOption) error {
 	return err
 }
 
-// inject makes the next call of an operation fail.
+// inject makes the next request of an operation fail.
 func (r *rig) inject(op hotelstays.Operation, fault hotelstaystest.Fault) {
 	fault.Operation = op
 	r.srv.Inject(fault)

@@ -88,7 +88,8 @@ func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyVal
 	return attrs
 }
 
-// serverAttributes returns the address and the port of the server. Spans have them from the start, because samplers need them.
+// serverAttributes returns the address and the port of the server. Spans have these attributes from the start, because
+// samplers read them.
 func serverAttributes(baseURL string) []attribute.KeyValue {
 	u, _ := url.Parse(baseURL) // Parse cannot fail here: New has checked the URL
 	port, _ := strconv.Atoi(u.Port())

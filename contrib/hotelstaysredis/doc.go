@@ -1,4 +1,4 @@
-// Package hotelstaysredis lets the processes of a fleet share state through Redis:
+// Package hotelstaysredis lets several processes share state through Redis:
 //
 //   - TokenStore: the token, so that one process fetches it for all;
 //   - RateLimiter: the rate limits, because the service counts requests per client IP address;

@@ -24,8 +24,8 @@ type EventStoreOptions struct {
 // EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore that made it: no
 // other EventStore can release the claim, and the claim ends by itself with its lease. Any EventStore may call Done.
 //
-// In a Redis cluster, all events are in one hash slot. Copies of an event may share only some of their keys, and a
-// script needs all these keys in one hash slot. An EventStore is safe for concurrent use.
+// In a Redis cluster, all events are in one hash slot. Two deliveries of an event may have only some keys in common,
+// and a script can only use keys of one hash slot. An EventStore is safe for concurrent use.
 type EventStore struct {
 	client redis.UniversalClient
 	prefix string

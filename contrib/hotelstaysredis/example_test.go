@@ -29,7 +29,7 @@ func ExampleNewTokenStore() {
 	_ = connect
 }
 
-// The processes behind one address share the rate limits.
+// The processes behind one client IP address share the rate limits.
 func ExampleNewRateLimiter() {
 	connect := func(baseURL string, cred hotelstays.Credential, rdb redis.UniversalClient) (*hotelstays.Client, error) {
 		limiter, err := hotelstaysredis.NewRateLimiter(rdb, &hotelstaysredis.RateLimiterOptions{

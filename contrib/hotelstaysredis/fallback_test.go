@@ -62,7 +62,7 @@ func TestRateLimitHoldsWhileOnlyOneProcessHasReconnectedToRedis(t *testing.T) {
 		go sent.drive(ctx, b)
 		time.Sleep(10 * time.Second)
 		a.link.down.Store(false)
-		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // a turn fails after this time
+		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // a turn that gets no reply fails after this time
 		sent.drive(ctx, a)
 		synctest.Wait()
 		sent.keptLimit(t, full)
@@ -104,7 +104,7 @@ func TestPauseAlsoStopsTheFallback(t *testing.T) {
 func TestFallbackUsesTheMargin(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms, FallbackProcesses: 1}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
-		a.take(t, key, 1) // waits until the pause at the start of an outage has ended
+		a.take(t, key, 1) // the first slot comes after the pause at the start of an outage
 		time.Sleep(2 * window)
 		start := time.Now()
 		a.take(t, key, limit)

@@ -1,4 +1,4 @@
-// The rate limiter: all processes of a fleet together keep the service's rate limits.
+// The rate limiter: all processes together keep the service's rate limits.
 
 package hotelstaysredis
 
@@ -72,8 +72,8 @@ type RateLimiter struct {
 	client   redis.UniversalClient
 	opts     RateLimiterOptions
 	id       string                 // random id of this process
-	fallback hotelstays.RateLimiter // limiter to use while Redis is unavailable; if it is nil, Acquire then fails
-	pauses   hotelstays.RateLimiter // holds the pauses of operations that have no rate limit, for this process only
+	fallback hotelstays.RateLimiter // limiter for the time while Redis is unavailable; if it is nil, Acquire fails during that time
+	pauses   hotelstays.RateLimiter // pauses of operations without a rate limit; they apply only to this process
 	checked  atomic.Bool            // whether the setting maxmemory-policy was checked
 
 	mu   sync.Mutex
@@ -122,8 +122,8 @@ func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (
 	return r, nil
 }
 
-// Acquire waits for a slot that no process of the fleet uses. FallbackProcesses decides what
-// Acquire does while Redis is unavailable.
+// Acquire waits for a slot that no other process uses. FallbackProcesses decides what Acquire does while Redis is
+// unavailable.
 func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	l := r.ofKey(req.Key)
 	if l == nil {

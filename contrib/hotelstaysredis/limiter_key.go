@@ -1,5 +1,5 @@
-// The limiter of one key. Callers of this process wait for a slot in a line. A turn is one call of Redis, which gets
-// slots for them.
+// The limiter of one key. Callers of this process wait in a queue. A turn is one call of Redis, which gets slots for
+// these callers.
 
 package hotelstaysredis
 
@@ -65,7 +65,7 @@ type place struct {
 type outage struct {
 	err     error // last error of Redis
 	retryAt time.Time
-	// giveUpAt is when the retries end if no caller waits. All leases in Redis have ended by then.
+	// giveUpAt is the time at which the retries end if no caller waits. All leases in Redis have ended by then.
 	giveUpAt time.Time
 }
 
@@ -99,7 +99,7 @@ func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitReques
 		l.mu.Lock()
 		retryAt := l.outage.retryAt
 		l.mu.Unlock()
-		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // without the deadline, which the fallback would refuse in a pause
+		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // no deadline, because the fallback would refuse an early one
 		stop := context.AfterFunc(ctx, cancel)
 		retry := time.AfterFunc(time.Until(retryAt), cancel)
 		p, err = l.limiter.fallback.Acquire(bounded, req)
@@ -120,7 +120,7 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	caller, granted := l.limiter.caller(req), make(chan grant, 1) // without the lock, because the caller's Weight may panic
+	caller, granted := l.limiter.caller(req), make(chan grant, 1) // before l.mu is locked, because the caller's function Weight may panic
 	l.mu.Lock()
 	if err := l.refusal(ctx); err != nil {
 		l.mu.Unlock()
@@ -165,7 +165,7 @@ func (l *keyLimiter) refusal(ctx context.Context) error {
 
 func (l *keyLimiter) pause(until time.Time) {
 	now := time.Now()
-	until = now.Add(until.Sub(now)) // now contains a monotonic time, so a change of the wall clock does not move until
+	until = now.Add(until.Sub(now)) // with a monotonic time, so that a change of the wall clock has no effect
 	if l.limiter.fallback != nil {
 		l.limiter.fallback.Pause(l.key, until)
 	}
@@ -259,7 +259,7 @@ func (l *keyLimiter) begin(now time.Time) turn {
 		t.want = l.waiters.Waiting()
 	}
 	if l.outage.err != nil && l.limiter.fallback != nil {
-		// During the outage, other processes may use the fallback. They stop only when they reach Redis again.
+		// During the outage, other processes may use the fallback, until they reach Redis again.
 		t.rest = max(t.rest, l.restAfterOutage())
 	}
 	return t
@@ -301,7 +301,7 @@ func (l *keyLimiter) apply(r reply) {
 func (l *keyLimiter) turnFailed(t turn, err error) {
 	now := time.Now()
 	if l.outage.err == nil && l.limiter.fallback != nil {
-		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // the service still counts what all processes have just sent
+		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // the service still counts the latest requests of all processes
 	}
 	if l.outage.err == nil || t.want != [3]int{} { // Redis may have granted slots before the call failed; a later turn must return them
 		l.outage.giveUpAt = now.Add(l.limiter.opts.Lease)

@@ -17,7 +17,7 @@ func budget(op hotelstays.Operation) hotelstays.RateLimitKey {
 	return hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: op}
 }
 
-var key = budget(hotelstays.OpTicket) // the operation with the lowest limit
+var key = budget(hotelstays.OpTicket) // Ticket has the lowest rate limit
 
 const (
 	limit = 5
@@ -39,7 +39,7 @@ func newProcess(t *testing.T, client redis.UniversalClient, opts RateLimiterOpti
 	return &process{r, l}
 }
 
-// withFleet runs a test with n processes of a fleet. The rest after the first use of Redis has ended.
+// withFleet runs a test with n processes that share Redis. The limiter's rest at the first use of Redis has ended.
 func withFleet(t *testing.T, n int, opts RateLimiterOptions, test func(t *testing.T, m *mini, fleet []*process)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)
@@ -70,7 +70,7 @@ func (p *process) hold(t *testing.T, key hotelstays.RateLimitKey, n int) (permit
 	t.Helper()
 	for range n {
 		permit, err := p.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
-		if !assert.NoError(t, err) { // not require, because goroutines call hold too
+		if !assert.NoError(t, err) { // not require, because other goroutines also call hold
 			return permits
 		}
 		permits = append(permits, permit)
@@ -78,7 +78,7 @@ func (p *process) hold(t *testing.T, key hotelstays.RateLimitKey, n int) (permit
 	return permits
 }
 
-// leave sends requests. The answers prove that the requests arrived immediately.
+// leave sends a request with each permit. The answers prove that the requests arrived immediately.
 func leave(permits ...hotelstays.Permit) {
 	for _, permit := range permits {
 		permit.Sent()
@@ -145,7 +145,7 @@ func TestPauseStopsItsOwnProcessImmediately(t *testing.T) {
 	})
 }
 
-// The process keeps the pause itself, and does not poll Redis during the pause.
+// The process itself remembers the pause, and does not poll Redis during the pause.
 func TestPauseContinuesAfterRedisHasLostIt(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {
 		held := a.hold(t, key, 1)

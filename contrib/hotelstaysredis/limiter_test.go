@@ -38,8 +38,8 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 		traffic  *traffic
 		latency  time.Duration
 		losing   int64
-		before   time.Duration // how long the fleet sends requests before the measurement
-		rest     time.Duration // how long the fleet is idle after that
+		before   time.Duration // how long the processes send requests before the measurement
+		rest     time.Duration // how long the processes then send nothing
 		after429 bool
 		atLeast  float64
 	}{
@@ -135,7 +135,8 @@ func TestErrorNamesEveryInvalidOption(t *testing.T) {
 	assert.ErrorContains(t, err, "at least 6s")
 }
 
-// Three processes have waiting callers of one priority. A fourth process asks last, with another priority.
+// Three processes have waiting callers of one priority. Then a call with another priority begins to wait in a fourth
+// process.
 func TestPriorityAppliesAcrossProcesses(t *testing.T) {
 	for _, c := range []struct {
 		others, last hotelstays.Priority

@@ -1,4 +1,4 @@
-// The slots of this process for one rate limit: its permits, and what it has not reported to Redis yet.
+// The slots of this process for one rate limit: its permits, and the changes that Redis does not know yet.
 
 package hotelstaysredis
 
@@ -13,7 +13,7 @@ import (
 // the time at which a slot is free.
 const reportPause = 20 * time.Millisecond
 
-// slots holds the permits of a keyLimiter, and the report that Redis has not received. The mutex of the keyLimiter
+// slots holds the permits of a keyLimiter, and the report for the next call of Redis. The mutex of the keyLimiter
 // guards it.
 type slots struct {
 	pending  map[int64]*permit // by number: permits that are neither done nor reported to Redis as sent
@@ -32,7 +32,8 @@ type report struct {
 	refused time.Time // time of the last answer with status 429; zero if there was none
 }
 
-// arrival reports that the request of a permit has left, and the latest time at which it can have reached the service.
+// arrival reports that the request of a permit was sent, and the latest time at which the request can have reached the
+// service.
 type arrival struct {
 	number int64
 	by     time.Time
@@ -83,7 +84,7 @@ func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 	s.reportBy(now.Add(reportPause))
 }
 
-// reportBy makes the process call Redis at the time at, or earlier.
+// reportBy makes the process call Redis at the given time or earlier.
 func (s *slots) reportBy(at time.Time) { s.reportAt = sooner(s.reportAt, at) }
 
 // collect returns the report for Redis, and begins a new one. Once per renewPause it adds all pending permits to the

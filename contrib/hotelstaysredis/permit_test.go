@@ -54,11 +54,11 @@ func TestSlotIsFreeOneWindowAfterItsRequestArrived(t *testing.T) {
 	}
 }
 
-// If the limiter knows no travel times, it assumes that such a request arrives within one window.
+// If the limiter knows no travel times, it assumes that a request without an answer arrives within one window.
 func TestSlotOfAnUnansweredRequestIsHeldForTwoWindows(t *testing.T) {
 	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // time at which callers give up, to their number
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-			a.take(t, key, 1) // one answer per minute is not enough to know travel times
+			a.take(t, key, 1) // one answer per minute is too little to estimate travel times
 			time.Sleep(time.Minute)
 			start := time.Now()
 			held := a.hold(t, key, limit)
@@ -111,7 +111,7 @@ func TestSlotsOfADeadProcessComeBackAfterItsLease(t *testing.T) {
 	}
 }
 
-// A 429 has its effect in all processes.
+// A 429 in one process has its effect in all processes.
 func TestAssumedTravelTimeAfterA429HalvesEveryMinute(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		for _, p := range []*process{a, b} {

@@ -19,8 +19,8 @@ import (
 const defaultPrefix = "hotelstays"
 
 // within runs call, and stops waiting for it when ctx ends, because go-redis by default respects only its own timeouts.
-// Redis may still execute the command afterwards. A result after the deadline of ctx is ignored: the process may have
-// been frozen, and another process may have got the same claim, lease or slot meanwhile.
+// Redis may still execute the command afterwards. within ignores a result after the deadline of ctx: the process may
+// have been frozen, and another process may now have the same claim, lease or slot.
 func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// calls maps an operation to a call of it. The service counts the request but refuses it.
+// calls has a call of each operation. The service refuses the requests, and counts them for the rate limit.
 var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) error{
 	hotelstays.OpQueryOrders: func(ctx context.Context, c *hotelstays.Client) error {
 		_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
@@ -37,8 +37,8 @@ var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) e
 // settings are the settings of one process.
 type settings struct{ Name, Redis, URL, AppKey, AppSecret string }
 
-// runCaller makes calls as fast as the shared rate limits allow. It continues after Redis was unavailable. The processes
-// share one token.
+// runCaller makes calls as fast as the shared rate limits allow, with the shared token. It continues after an outage of
+// Redis.
 func runCaller(s settings) error {
 	ctx := chaostest.UntilClosed()
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
@@ -73,7 +73,8 @@ func runCaller(s settings) error {
 	return nil
 }
 
-// arrivals returns the arrival times of an operation's requests since a time, and their number by process.
+// arrivals returns when the requests of an operation arrived after the given time, and how many requests each process
+// sent.
 func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, since time.Time) (times []time.Time, by map[string]int) {
 	by = map[string]int{}
 	for _, r := range srv.Ledger().Requests(op) {

@@ -24,7 +24,7 @@ const ms = time.Millisecond
 type mini struct {
 	*miniredis.Miniredis
 
-	ahead atomic.Int64 // a time.Duration: how far its clock is ahead of the clock of the bubble
+	ahead atomic.Int64 // a time.Duration: how far the server's clock is ahead of the bubble's clock
 
 	mu   sync.Mutex
 	last time.Time
@@ -123,7 +123,7 @@ func (l *link) freeze() (thaw func()) {
 	}
 }
 
-// fleetOf returns a fleet for a suite of storetest. Each of its processes has a link.
+// fleetOf returns the processes for a suite of storetest. Each process has a link.
 func fleetOf[S any](connect func() *link, open func(*redis.Client) S) storetest.Fleet[S] {
 	links := map[any]*link{}
 	return storetest.Fleet[S]{
@@ -137,8 +137,8 @@ func fleetOf[S any](connect func() *link, open func(*redis.Client) S) storetest.
 	}
 }
 
-// miniFleet returns a fleet on a miniredis. Each command is executed twice, as if its first reply was lost and go-redis
-// sent it again.
+// miniFleet returns processes that share a miniredis. Each command is executed twice, as if its first reply was lost
+// and go-redis sent the command again.
 func miniFleet[S any](t *testing.T, open func(*redis.Client) S) storetest.Fleet[S] {
 	m := newMini(t)
 	fleet := fleetOf(func() *link {

@@ -1,4 +1,4 @@
-// The token store: one token for a fleet, fetched by one process at a time.
+// The token store: all processes share one token, and only one process fetches it at a time.
 
 package hotelstaysredis
 

@@ -27,7 +27,8 @@ type traffic struct {
 	arrived []time.Time
 }
 
-// road describes the network and the service. With a zero road, requests arrive immediately, and their answers prove it.
+// road describes the network and the service. With a zero road, requests arrive immediately, and the answers prove
+// this.
 type road struct {
 	proofless   bool          // answers have no Server-Cost-Milliseconds
 	near, far   time.Duration // minimum and maximum time from departure to arrival
@@ -107,14 +108,14 @@ func (tr *traffic) send(permits ...hotelstays.Permit) {
 	}
 }
 
-// keptLimit asserts that no span had more arrivals than the limit.
+// keptLimit asserts that in no span more requests arrived than the limit allows.
 func (tr *traffic) keptLimit(t *testing.T, span time.Duration) {
 	t.Helper()
 	assert.NotEmpty(t, tr.arrived)
 	assert.LessOrEqual(t, busiest(tr.arrived, span), tr.key.Operation.RateLimit(), "in %s", span)
 }
 
-// longestPause returns the longest time between start and end in which a process was granted no slot.
+// longestPause returns the longest time between start and end in which the process got no slot.
 func (tr *traffic) longestPause(p *process, start, end time.Time) (longest time.Duration) {
 	for _, at := range append(slices.Clone(tr.granted[p]), end) {
 		longest = max(longest, at.Sub(start))
@@ -123,10 +124,10 @@ func (tr *traffic) longestPause(p *process, start, end time.Time) (longest time.
 	return longest
 }
 
-// span returns a random duration between from and to.
+// span returns a random duration between the two durations.
 func span(from, to time.Duration) time.Duration { return from + rand.N(to-from+1) }
 
-// between counts the times from from until before to.
+// between counts the times in a period. The parameter from belongs to the period, and the parameter to does not.
 func between(times []time.Time, from, to time.Time) (n int) {
 	for _, at := range times {
 		if !at.Before(from) && at.Before(to) {
@@ -149,8 +150,7 @@ func busiest(times []time.Time, span time.Duration) int {
 	return most
 }
 
-// used returns the used share of a limit. It is one second divided by the mean time between a request and the request
-// limit places later.
+// used returns which share of the limit the requests used: one second ÷ the mean time in which limit requests arrived.
 func used(times []time.Time, limit int) float64 {
 	var sum time.Duration
 	rounds := len(times) - limit

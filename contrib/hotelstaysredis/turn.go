@@ -56,8 +56,8 @@ func (l *keyLimiter) exchange(t turn) (reply, error) {
 	return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, time.Duration(n[4]) * time.Microsecond}, nil
 }
 
-// refusedAgo returns how long ago the service answered with a 429, in microseconds, or -1 if it did not. Redis receives
-// a duration because its clock may differ from this process's clock.
+// refusedAgo returns the time since the last 429, in microseconds, or -1 if there was no 429. Redis receives a
+// duration, because its clock may differ from this process's clock.
 func (t *turn) refusedAgo() int64 {
 	if t.refused.IsZero() {
 		return -1

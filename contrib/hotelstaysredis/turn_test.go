@@ -14,10 +14,10 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// freshRest is how long a fresh Redis grants nothing.
+// freshRest is how long a Redis without data grants no slots.
 const freshRest = retryPause + defaultTimeout + full
 
-// Several operations use a fresh Redis one after another. Only the first operation waits.
+// Several operations use a Redis without data, one after another. Only the first operation waits.
 func TestOperationsWaitOnlyOnceForAnEmptyRedis(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 		m.FlushAll()
@@ -53,7 +53,7 @@ func TestRateLimitHoldsAfterRedisEvictedAKey(t *testing.T) {
 	}
 }
 
-// A turn has timed out, and reaches Redis late: before or after the next turn of its process.
+// A turn that has timed out reaches Redis late, before or after the next turn of its process.
 func TestTurnThatReachesRedisLateBreaksNoRateLimit(t *testing.T) {
 	for name, late := range map[string]time.Duration{"before the next turn": 1200 * ms, "after the next turn": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestSlotsGrantedAgainAfterALostReplyHaveAFullLease(t *testing.T) {
 	})
 }
 
-// Redis has lost its memory, or its clock was set back, so it does not know what was sent. How far the clock was ahead does
-// not matter.
+// Redis has lost its data, or its clock was set back, so it does not know which requests were sent. The size of the
+// change does not matter.
 func TestRedisGrantsNoSlotForAWhileAfterItLostItsData(t *testing.T) {
 	for name, lose := range map[string]func(m *mini){
 		"data flushed":   func(m *mini) { m.FlushAll() },
@@ -137,7 +137,7 @@ func TestRedisGrantsNoSlotForAWhileAfterItLostItsData(t *testing.T) {
 				a, b, dead := fleet[0], fleet[1], fleet[2]
 				held := a.hold(t, key, 1)
 				a.take(t, key, limit-1)
-				go func() { _, _ = dead.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key}) }() // waits when its process dies
+				go func() { _, _ = dead.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key}) }() // this call waits while its process dies
 				time.Sleep(100 * ms)
 				dead.link.down.Store(true)
 				lose(m)
@@ -167,7 +167,7 @@ func TestProcessThatLostItsConnectionKeepsTheRateLimit(t *testing.T) {
 		timeout     time.Duration
 		after       time.Duration // time at which the process is cut off
 		hanging     bool          // its turns hang until Timeout instead of failing immediately
-		lost        bool          // Redis has lost its memory
+		lost        bool          // Redis has lost its data
 		leave, back time.Duration // times after the cut at which requests leave and Redis is available again
 	}
 	const second = time.Second

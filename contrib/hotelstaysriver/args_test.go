@@ -146,8 +146,8 @@ func (w *world) supplierNo(reference string) string {
 	return order.SupplierReferenceNo
 }
 
-// While a worker polls, a process of an older version stores the end of its Book. The poll began before, so it proves
-// nothing.
+// While a worker polls, a process of an older version stores the end of its Book. The poll began before the end of
+// Book, so the poll proves nothing.
 func TestPollEndsNoBookingThatAnOlderVersionHasChanged(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
@@ -158,8 +158,8 @@ func TestPollEndsNoBookingThatAnOlderVersionHasChanged(t *testing.T) {
 	assert.Equal(t, "pending", w.Row("ref-1").State)
 }
 
-// A process of an older version puts all jobs into the queue of bookings. There a process without OnCancel and OnOrder
-// finds them.
+// A process of an older version puts all jobs into the queue of bookings. A process without OnCancel and OnOrder works
+// on this queue, and must leave these jobs to other processes.
 func TestProcessWithoutAHandlerLeavesItsJobsToOthers(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
@@ -196,7 +196,7 @@ func TestFieldsOfANewerVersionAreKept(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, newer())
 }
 
-// A person may retry the completed job of a booking in River UI. The booking is then open again.
+// A person may retry a booking's completed job in River UI. The booking is then open again.
 func TestRetryInRiversPageReopensABooking(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)

@@ -31,9 +31,8 @@ const (
 
 // Options are the settings of Bookings. New copies them.
 type Options struct {
-	// Options are the options that all stores have. PollInterval has no effect: FetchPollInterval of River's
-	// Config has the same meaning. MaxWorkers is divided among the queues, but each queue has at
-	// least two workers.
+	// Options are the options of package durable. PollInterval has no effect: FetchPollInterval of River's Config has
+	// the same meaning. MaxWorkers is divided among the queues, but each queue has at least two workers.
 	//
 	// PostgreSQL ends a transaction of OnOutcome, OnCancel or OnOrder that is idle for a minute. In a
 	// worker, these functions may return river.JobCancel and river.JobSnooze, as any job may. JobCancel abandons
@@ -41,10 +40,10 @@ type Options struct {
 	durable.Options[pgx.Tx]
 	// Pool connects to the database with River's tables. Required.
 	Pool *pgxpool.Pool
-	// Queue is the River queue of bookings. Default: "hotelstays_bookings". Cancellations and followed
-	// orders have their own queues, whose names are Queue with "_cancel" or "_order" at the end. So no kind of job
-	// waits behind another kind. Without Clients, give each account its own Queue, because only
-	// the account that booked can poll for an order.
+	// Queue is the River queue of bookings. Default: "hotelstays_bookings". Cancellations and followed orders have
+	// their own queues, whose names are Queue with "_cancel" or "_order" at the end. So jobs of one kind do not delay
+	// jobs of another kind. Without Clients, give each account its own Queue, because only the account that booked
+	// can poll for an order.
 	Queue string
 	// Schema is the schema of River's tables. By default the connection's search_path decides.
 	Schema string
@@ -99,9 +98,9 @@ func New(cfg Options) (*Bookings, error) {
 // before river.NewClient, in every process that works on bookings. One process is enough.
 // With two processes, the work continues if one of them ends.
 //
-// If RescueStuckJobsAfter is not set, Configure sets it to 2 minutes, or to a minute more than
-// JobTimeout if that is longer. After that time the job of a dead process goes to another process.
-// River looks for such jobs every 30 seconds.
+// If RescueStuckJobsAfter is not set, Configure sets it to 2 minutes, or to a minute more than JobTimeout if that is
+// longer. After that time River gives the job of a dead process to another process. River looks for such jobs every 30
+// seconds.
 func (b *Bookings) Configure(cfg *river.Config) error {
 	if cfg.Schema != b.cfg.Schema {
 		return fmt.Errorf("hotelstaysriver: the River client's schema is %q and Options.Schema is %q; they must be the same",

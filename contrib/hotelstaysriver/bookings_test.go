@@ -29,7 +29,7 @@ import (
 // testKeys encrypt the requests of the tests.
 var testKeys = []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
 
-// unconnected returns Bookings without a service and a database.
+// unconnected returns Bookings that can reach neither a service nor a database.
 func unconnected(t *testing.T) *Bookings {
 	t.Helper()
 	b, err := New(unconnectedConfig(t))
@@ -152,7 +152,7 @@ func TestNothingIsSentWithoutTheDatabase(t *testing.T) {
 	assert.ErrorContains(t, b.Wake(t.Context(), "ref-1"), `reference "ref-1"`)
 }
 
-// A job shows only the values that QueryOrders needs.
+// In plain text, a job contains only the values that QueryOrders needs.
 func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
 	engine, err := durable.NewEngine(memstore.New(), durable.Options[*memstore.Tx]{Client: b.cfg.Client, Keys: testKeys,
@@ -190,7 +190,7 @@ func TestPausesAfterFailuresDoubleUpToFiveMinutes(t *testing.T) {
 	})
 }
 
-// River rescues a job after its timeout. A job that sends may last as long as Book.
+// River rescues a job after the job's timeout. A job that sends Book may run as long as Book.
 func TestTimeoutOfASendingJobIsLongerThanBook(t *testing.T) {
 	b := unconnected(t)
 	booking := durable.Booking{Recovery: *b.cfg.Client.NewBookingRecovery(request("ref-1"))}
@@ -207,7 +207,7 @@ func TestTimeoutOfASendingJobIsLongerThanBook(t *testing.T) {
 func TestFailuresUseUpOnlySomeAttemptsOfAJob(t *testing.T) {
 	b := unconnected(t)
 	for attempt, counted := range map[int]bool{1: true, countedFailures - 1: true, countedFailures: false, 30000: false} {
-		// A job of another account fails without a database.
+		// A job of another account fails before any use of the database.
 		job := jobOf(t, attempt, args{Reference: "ref-1", Account: "another", kind: durable.KindBooking, state: []byte("{}")})
 		err := (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Work(t.Context(), job)
 		if counted {
@@ -221,7 +221,7 @@ func TestFailuresUseUpOnlySomeAttemptsOfAJob(t *testing.T) {
 	}
 }
 
-// River stores errors, and a panic's text may quote anything, such as a request with its token.
+// River stores error texts, and the text of a panic may contain anything, such as a request with its token.
 func TestPanicIsReportedByItsType(t *testing.T) {
 	var log strings.Builder
 	cfg := unconnectedConfig(t)

@@ -27,22 +27,21 @@
 // If a frozen process thaws after the job was completed, and its Book then has an unknown outcome, the job
 // becomes live again.
 //
-// Abandon, and River's JobCancel, end a booking without an outcome: OnOutcome is not called. If Book may have
-// been sent, the next round takes into account that it may have made an order.
+// Abandon, and River's JobCancel, end a booking without an outcome: OnOutcome is not called. If Book may have been
+// sent, the next round assumes that this Book may have made an order.
 //
 // # Failures
 //
-// A poll that fails is part of the recovery, not a failure of the job. If OnOutcome or the database
-// fails, the job fails: River records the error, calls its ErrorHandler, and tries again after 1 s,
-// 2 s, 4 s and so on up to 5 min. The job is never discarded, because failures beyond the first
-// thousand do not use up attempts. Those failures go only to the Logger.
+// A poll that fails is part of the recovery, not a failure of the job. If OnOutcome or the database fails, the job
+// fails: River records the error, calls its ErrorHandler, and tries again after 1 s, 2 s, 4 s and so on up to 5 min.
+// The job is never discarded, because failures beyond the first thousand do not use up attempts. These later failures
+// are only logged.
 //
-// River stores the text of an error: keep guests' data out of the errors of OnOutcome. A panic is
-// stored as its type, because its text may quote a request. Its stack goes to the Logger.
+// River stores the text of an error, so the errors of OnOutcome must not contain data of guests. Of a panic River
+// stores only the type, because the text may quote a request. The stack is logged.
 //
-// One thing discards jobs: a River client of the schema that is elected leader and does not know
-// these kinds of jobs. Call Bookings.Configure for every River client of the schema, or set
-// LeaderElectionDisabled in the other clients.
+// A River client that is elected leader discards jobs of kinds that it does not know. So call Bookings.Configure for
+// every River client of the schema, or set LeaderElectionDisabled in the other clients.
 //
 // # Clocks
 //

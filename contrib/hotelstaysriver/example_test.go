@@ -87,8 +87,8 @@ func Example() {
 	_ = run
 }
 
-// A booking that ended as absent is booked once more, if the offer still exists at the same price. A loop of the
-// caller reads the rows that the function store has marked as absent.
+// A booking that ended as absent is booked again if the offer still exists at the same price. A loop of the caller
+// finds these bookings: the function store has marked their rows as absent.
 func Example_bookingAgain() {
 	again := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool,
 		bookings *hotelstaysriver.Bookings, req *hotelstays.BookRequest) error {
@@ -99,7 +99,8 @@ func Example_bookingAgain() {
 		if !offer.Available() || !hotelstays.CompareOffer(req.Expect, offer.RoomRatePkg).Within(hotelstays.Tolerance{}) {
 			return errors.New("the offer is gone or has changed: ask the traveller")
 		}
-		// The booking begins again under the same reference. The UPDATE succeeds in only one loop.
+		// The booking begins again under the same reference. If several processes run this loop, the UPDATE changes
+		// the row in only one of them.
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', again = true
 				WHERE reference = $1 AND state = 'absent' AND problem = '' AND NOT again`, req.CustomerReferenceNo)
@@ -128,7 +129,7 @@ func ExampleBookings_Wake() {
 	_ = handler
 }
 
-// One Bookings serves the accounts of a platform.
+// One Bookings serves several accounts.
 func ExampleBookings_ForAccount() {
 	book := func(ctx context.Context, pool *pgxpool.Pool, clients []*hotelstays.Client, key types.Secret,
 		client *hotelstays.Client, req *hotelstays.BookRequest) error {

@@ -2,8 +2,7 @@
 
 // Helpers of the tests with PostgreSQL. Each test has its own schema.
 //
-// A recovery takes ten minutes. Its times are plain data in the job, so a test lets time pass
-// by moving them back.
+// A recovery takes ten minutes. The job stores its times, so a test moves these times back instead of waiting.
 
 package hotelstaysriver
 
@@ -134,7 +133,7 @@ func newFleet(t *testing.T, change func(*Options)) (fleet bookingstest.Fleet[pgx
 	}, pool
 }
 
-// readJob reads the state of the latest job of a reference, and when it is due.
+// readJob reads the state of the latest job of a reference, and returns when the job is due.
 func readJob(t *testing.T, pool *pgxpool.Pool, kind durable.Kind, reference string, state any) (due time.Time) {
 	t.Helper()
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT scheduled_at, args || CASE WHEN finalized_at IS NULL OR kind <> 'hotelstays_booking'
@@ -166,7 +165,7 @@ func newWorld(t *testing.T, change func(*Options), config ...hotelstaystest.Conf
 	return newLonelyWorld(t, change, config...)
 }
 
-// newLonelyWorld is like newWorld, but no other test runs at the same time.
+// newLonelyWorld is like newWorld, but no other test runs at the same time as this test.
 func newLonelyWorld(t *testing.T, change func(*Options), config ...hotelstaystest.Config) *world {
 	t.Helper()
 	fleet, pool := newFleet(t, change)
@@ -332,7 +331,7 @@ func (w *world) run(ctx context.Context, job fetchedJob) error {
 	return (&worker[bookingJob]{b: w.Bookings, kind: job.kind}).Work(ctx, &river.Job[bookingJob]{JobRow: job.JobRow})
 }
 
-// assertStale asserts that a run stores nothing after another run has fetched its job.
+// assertStale asserts that a run stores nothing if another run has fetched its job.
 func assertStale(w *world, kind durable.Kind, reference string) {
 	w.Helper()
 	frozen, now := fetch(w, kind, reference), fetch(w, kind, reference)
@@ -420,8 +419,9 @@ func engine(plan enginePlan) error {
 // of faults and kills.
 func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	seed := chaostest.Seed()
-	// Survive fails if no booking ends within a lease. So a lease is longer than a recovery, and longer than the 14 s
-	// after which hurry replaces a dead leader. The first frozen process sleeps for one and a half leases.
+	// Survive fails if no booking ends within a lease. So the lease must be longer than a recovery, and longer than
+	// 14 s, after which hurry replaces a dead leader. The first frozen process stays frozen for one and a half
+	// leases.
 	bookings, accounts, lease := 200, 3, 30*time.Second
 	if testing.Short() {
 		bookings, lease = 40, 25*time.Second

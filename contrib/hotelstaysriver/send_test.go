@@ -127,7 +127,7 @@ func TestBookingOfADeadProcessIsPolledAfterBookTimeout(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Minute })
 	w.marked("ref-1")
 	assert.Empty(t, w.job("ref-1").Args.Request, "the request is erased when it is sent")
-	w.BookElsewhere("ref-1") // the process dies after the order is made, and before the answer
+	w.BookElsewhere("ref-1") // the process dies before the answer, but the order exists
 
 	w.Work()
 	_, err := w.Engine.Send(t.Context(), "ref-1")
@@ -157,8 +157,8 @@ func TestSendWaitsForALockAtMostBookTimeout(t *testing.T) {
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
-// A frozen Book ends after its booking has begun again. The job of the new round stores this, even while a worker has
-// that job. If that job has ended, it becomes live again.
+// A frozen Book ends after its booking has begun again. The job of the new round stores the end of Book, even while a
+// worker has that job. If that job has ended, it becomes live again.
 func TestNextRoundStoresTheEndOfAFrozenBook(t *testing.T) {
 	for name, ended := range map[string]bool{"a worker has the new job": false, "the new job has ended": true} {
 		t.Run(name, func(t *testing.T) {
@@ -246,9 +246,8 @@ func TestTwoRunsThatFindTheSameOrderDeliverItOnce(t *testing.T) {
 	assert.Equal(t, "completed", w.job("ref-1").State)
 }
 
-// A hanging OnOutcome blocks one worker of its process, and no worker to which River gives the job next. Its job stays
-// locked, which blocks River's rescuer, until PostgreSQL ends the transaction. Then another process stores the
-// outcome.
+// A hanging OnOutcome blocks one worker of its process, and no worker of another process. The job stays locked until
+// PostgreSQL ends the transaction, and this lock also blocks River's rescuer. Then another process stores the outcome.
 func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 	hung, release := make(chan struct{}, 1), make(chan struct{})
 	w := newWorld(t, nil)
@@ -259,7 +258,7 @@ func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 				return err
 			}
 			hung <- struct{}{}
-			<-release // although ctx has ended
+			<-release // it ignores the end of ctx
 			return nil
 		}
 	})

@@ -1,7 +1,7 @@
 // The store of the engine: River's table.
 //
-// River itself never changes a job's arguments, and completes a job only while a worker runs it. Here a
-// booking also makes progress between runs, and Send can complete its job.
+// River itself never changes a job's arguments, and completes a job only while a worker runs the job. This package also
+// changes arguments between runs, and Send can complete a job.
 //
 // JSON is passed as a string with its type in the SQL, so that every query mode of pgx can
 // encode it, also the modes for PgBouncer.
@@ -63,8 +63,8 @@ func (s *store) queueOf(kind durable.Kind) string {
 // the caller are then on disk, too, because PostgreSQL writes its log in order.
 //
 // PostgreSQL ends the transaction if it is idle for longer than s.idle. Otherwise a hanging function of the caller, or
-// a machine that has vanished, would lock its job for hours (TCP's defaults). River's rescuer and scheduler would wait
-// for that lock.
+// a machine that has lost its network, would lock its job for hours. River's rescuer and scheduler would wait for that
+// lock.
 func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx) error) error {
 	begin := fmt.Sprintf(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d;
 		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`, s.idle.Milliseconds())
@@ -147,7 +147,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// endingOf is an SQL expression for the ending of a booking, which is in the job's metadata. It is not in the
+// endingOf is an SQL expression for the ending of a booking. The ending is in the job's metadata and not in the
 // arguments, so that a person can retry the job in River. A job that River has cancelled or discarded has no ending.
 const endingOf = `CASE WHEN kind = 'hotelstays_booking' AND finalized_at IS NOT NULL AND metadata ? 'hotelstays_ending'
 	THEN jsonb_build_object('ending', metadata -> 'hotelstays_ending') ELSE '{}' END`
@@ -227,7 +227,7 @@ func (s *store) Save(ctx context.Context, tx pgx.Tx, row *durable.Row) error {
 const lastPriority = 4
 
 // takeTurns sets River's priorities of the due jobs of a kind, so that accounts take turns: the first job of each
-// account goes before the second job of any account, and so on.
+// account runs before the second job of any account, and so on.
 //
 // It skips locked jobs, because a frozen process may hold the lock.
 func (s *store) takeTurns(ctx context.Context, kind durable.Kind) error {
@@ -242,7 +242,7 @@ func (s *store) takeTurns(ctx context.Context, kind durable.Kind) error {
 	return err
 }
 
-// Failed puts the names of the package and of the call in front of an error.
+// Failed adds to an error the names of the package and of the call.
 func (s *store) Failed(call string, err error) error {
 	return fmt.Errorf("hotelstaysriver: %s: %w", call, err)
 }

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// countedFailures is the first attempt of a job that River does not count if it fails. The earlier attempts count.
-	// So over thirty thousand attempts remain for processes that die.
+	// countedFailures is the number of the first attempt whose failure River does not count. River counts the
+	// failures of earlier attempts. So over thirty thousand attempts remain for processes that die.
 	countedFailures = 1000
 	// maxFailurePause is the longest pause before a failed job is tried again.
 	maxFailurePause = 5 * time.Minute
-	// A job sleeps for movedPause if it has changed or another run has taken it, and for noHandlerPause if this
-	// process has no OnCancel or OnOrder for it.
+	// movedPause is the pause of a job that has changed, or that another run has taken. noHandlerPause is the pause
+	// of a job for which this process has no OnCancel or OnOrder.
 	movedPause     = time.Second
 	noHandlerPause = 15 * time.Second
 	// If a job begins later than this, the queue is long and accounts must take turns. turnsPause is the pause between
@@ -83,8 +83,8 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 	return w.b.failed(ctx, job.JobRow, row, err)
 }
 
-// takeTurns lets accounts take turns while jobs begin late. Otherwise River starts the job that has been due longest,
-// and an account with many jobs delays other accounts.
+// takeTurns lets accounts take turns while jobs begin late. Otherwise River starts the jobs that have been due longest,
+// so an account with many jobs delays other accounts.
 func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 	now := time.Now()
 	if w.b.cfg.Clients == nil || now.Before(job.ScheduledAt.Add(late)) || !w.turns.TryLock() {

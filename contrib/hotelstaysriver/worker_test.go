@@ -109,7 +109,8 @@ func TestRunThatLostItsJobStoresAndDeliversNothing(t *testing.T) {
 	assert.Empty(t, log.String())
 }
 
-// When Book ends while a worker polls, a schedule of polls begins. The poll began before, so it proves nothing.
+// If Book ends while a worker polls, a new schedule of polls begins. The current poll began before the end of Book, so
+// it proves nothing.
 func TestPollDuringBookProvesNothing(t *testing.T) {
 	for name, ended := range map[string]time.Duration{"the row has a Book that ended 11 minutes ago": 11 * time.Minute,
 		"the row has a Book that ended 2 minutes ago": 2 * time.Minute, "the row has a Book in progress": 0} {
@@ -131,7 +132,7 @@ func TestPollDuringBookProvesNothing(t *testing.T) {
 	}
 }
 
-// With River's own policy the ninth pause would be two hours. Every error of OnOutcome is a failure, even an error
+// With River's default policy the ninth pause would be two hours. Every error of OnOutcome is a failure, even an error
 // that matches ErrMoved.
 func TestPauseAfterAFailureFollowsNextRetry(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) {
@@ -189,7 +190,7 @@ func TestFrozenCancelIsSentAndDeliveredOnce(t *testing.T) {
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
 }
 
-// The cancellation is not tried again every second.
+// After a failed read the cancellation waits longer than a second.
 func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Booked("ref-1")
@@ -306,7 +307,7 @@ func TestRetryReopensAJobThatRiverCancelled(t *testing.T) {
 	require.NoError(t, w.Engine.Retry(t.Context(), "ref-1"))
 	failing := bookingstest.NoPoll
 	failing.Times = 1
-	w.Inject(failing) // the job sleeps once more, and River does not cancel it then
+	w.Inject(failing) // the job sleeps again, and River does not cancel the sleeping job
 	w.Work()
 	w.HasState("ref-1", durable.EndingFound, time.Minute)
 }
@@ -408,13 +409,13 @@ func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
 }
 
 // While OnOutcome does not return, its process keeps the job. Otherwise River would give the job to another process,
-// which would lose a worker as well.
+// and the call would also block a worker there.
 func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 	hung, release := context.WithCancel(context.Background())
 	defer release()
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-			<-hung.Done() // although ctx has ended
+			<-hung.Done() // OnOutcome ignores the end of ctx
 			return ctx.Err()
 		}
 	})
@@ -481,7 +482,7 @@ func TestFirstJobsOfEachAccountRunBeforeOtherJobs(t *testing.T) {
 	w.exec(copied, "quiet", time.Minute, 2)
 	w.exec(copied, "later", -time.Hour, 1)
 	w.exec(copied, "frozen", time.Minute, 1)
-	w.exec(`DELETE FROM river_job WHERE args ->> 'reference' = 'ref-0'`) // because it may be due by now
+	w.exec(`DELETE FROM river_job WHERE args ->> 'reference' = 'ref-0'`) // this job may be due by now
 	frozen, err := w.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = frozen.Rollback(t.Context()) }()

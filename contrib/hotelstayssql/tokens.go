@@ -1,4 +1,4 @@
-// The token store: one token for a fleet, fetched by one process at a time.
+// The token store: all processes share one token, and only one process fetches it at a time.
 
 package hotelstayssql
 
@@ -19,11 +19,11 @@ import (
 
 // TokenStoreOptions are the settings of NewTokenStore.
 type TokenStoreOptions struct {
-	// Keys encrypt the tokens: AES-256, 32 random bytes each, not hex or base64 text. The first
-	// key encrypts, and all keys decrypt. To change a key, append the new one in all processes,
-	// then move it to the front, then remove the old one.
+	// Keys encrypt the tokens: AES-256, 32 random bytes each, not hex or base64 text. The first key encrypts, and all
+	// keys decrypt. To change a key, append the new key in all processes, then move it to the front, then remove the
+	// old key.
 	Keys []types.Secret
-	// FetchLease is how long the fleet waits for a process that died while it fetched the token. Default: 5 s;
+	// FetchLease is how long the other processes wait if a process dies while it fetches the token. Default: 5 s;
 	// minimum: 1 s. A live process renews its lease.
 	FetchLease time.Duration
 	// Logger, if set, receives a warning for each stored token that cannot be decrypted.
