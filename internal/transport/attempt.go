@@ -111,7 +111,8 @@ func (r *run) attempt(ctx context.Context) error {
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
-	err = r.explainEnd(ctx, err) // must come before ended: after the end of ctx, a dial error as the cause of err proves nothing
+	// explainEnd must come before ended: after the end of ctx, a dial error as the cause of err proves nothing.
+	err = r.explainEnd(ctx, withoutGuests(err))
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
 	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
 	if err != nil {

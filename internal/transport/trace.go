@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
@@ -123,6 +124,17 @@ func (t *trace) explain(err error) error {
 		return fmt.Errorf("%w: %w", ErrNoConnection, err)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the connection was closed before an answer came: %w", err)
+	}
+	return err
+}
+
+// withoutGuests removes JSON from the text of err. If an answer is not HTTP, net/http quotes its first line, which may be a body
+// with the data of guests.
+func withoutGuests(err error) error {
+	const fault = "malformed "
+	before, line, ok := strings.Cut(fmt.Sprint(err), fault)
+	if outline := wire.Outline([]byte(line)); ok && outline != line {
+		return errors.New(before + fault + outline)
 	}
 	return err
 }

@@ -84,6 +84,20 @@ func TestErrorOfARefusedStreamHasNoAdviceOfNetHTTP(t *testing.T) {
 	}
 }
 
+// net/http quotes the first line of such an answer.
+func TestErrorOfAnAnswerThatIsNotHTTPHidesItsJSON(t *testing.T) {
+	const body = `{"code":0,"data":{"hotelOrder":{"holder":{"firstName":"Ann"}}}}` + "\r\n\r\n"
+	for text, want := range map[string]string{
+		body:                         "malformed HTTP response",
+		"HTTP/1.1 200 OK\r\n" + body: "malformed MIME header",
+		"SSH-2.0\r\n":                `malformed HTTP response "SSH-2.0"`,
+	} {
+		r := do(t, newTransport(t, nil), http1(t, answer(text)).url, mutates)
+		require.ErrorContains(t, r.Err, want)
+		assert.NotContains(t, r.Err.Error(), "Ann")
+	}
+}
+
 // Each permit is returned exactly once, with Sent before Done only if the request left.
 func TestEachPermitIsReturnedOnce(t *testing.T) {
 	ok := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"code":0}`) }))
