@@ -188,7 +188,8 @@ func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types
 	size, err := io.Copy(io.MultiWriter(w, sum), document)
 	switch {
 	case err != nil:
-		return voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "after %d of %d bytes", size, v.ByteSize)
+		return voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "after %d of %d bytes%s",
+			size, v.ByteSize, adviceAfter(err))
 	case size > set.MaxVoucherBytes:
 		return voucherError(v, errVoucherSize, "it has more than %d bytes (WithMaxVoucherBytes)", set.MaxVoucherBytes)
 	}
@@ -226,8 +227,8 @@ const maxVoucherAttempts = 3
 
 // SaveVoucher gets the voucher of an order, saves its document at path, readable only for the file's owner, and returns the
 // voucher. It writes, verifies and syncs a temporary file beside path, and then renames that file to path. So path has a
-// whole document, or after an error its old content. A process that is killed may leave a file named .voucher-*, which you
-// can delete.
+// whole document, or after an error its old content. If path is a directory, a device or a symbolic link, the error is a
+// *ValidationError. A process that is killed may leave a file named .voucher-*, which you can delete.
 //
 // If the link has expired, or the document is incomplete or altered, there may be a newer version: SaveVoucher gets the
 // voucher again, at most three times in all. With req.IncludeDocument it uses the document in the answer, or the link if the
@@ -241,7 +242,12 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 	}
 	if path == "" {
 		set.faults.add("path", "is empty")
-		return nil, set.faults.err("SaveVoucher")
+	}
+	if old, err := os.Lstat(path); err == nil && !old.Mode().IsRegular() { // the rename would replace a device or a symbolic link
+		set.faults.add("path", "exists, and is not a regular file")
+	}
+	if err := set.faults.err("SaveVoucher"); err != nil {
+		return nil, err
 	}
 	if req == nil {
 		return nil, nilRequest("SaveVoucher")

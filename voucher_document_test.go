@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -189,6 +191,7 @@ type documentFault struct {
 	is     error
 	text   string
 	asks   int // the requests of OrderVoucher in a SaveVoucher; 0: not checked
+	again  bool
 	// unfetched means that the client refuses the document before it requests the link.
 	unfetched bool
 }
@@ -218,17 +221,19 @@ func documentFaults() map[string]documentFault {
 			text: "; do not use it; call OrderVoucher again"},
 		"one byte more":          {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"an empty body":          {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"a body that ends early": {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3},
-		"a body that ends in an error": {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, asks: 1,
+		"a body that ends early": {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3, again: true},
+		"a body that ends in an error": {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, asks: 1, again: true,
 			text: fmt.Sprintf("after %d of %d bytes", n/2, n)},
-		"no connection": {serve: failing(errBroken), is: errBroken, asks: 1},
+		"no connection":          {serve: failing(errBroken), is: errBroken, asks: 1, again: true},
+		"an unknown certificate": {serve: failing(&tls.CertificateVerificationError{Err: errBroken}), is: errBroken, asks: 1},
 		"a cancelled request whose error has the link": {serve: failing(&url.Error{Op: "Get", URL: voucherLink, Err: context.Canceled}),
-			is: context.Canceled, asks: 1},
+			is: context.Canceled, asks: 1, again: true},
 		"an interrupted request whose error has the link": {serve: failing(&url.Error{Op: "Get", URL: voucherLink, Err: io.ErrUnexpectedEOF}),
-			is: io.ErrUnexpectedEOF, asks: 3},
-		"no answer": {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "could not be downloaded", asks: 1},
+			is: io.ErrUnexpectedEOF, asks: 3, again: true},
+		"no answer": {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "could not be downloaded", asks: 1,
+			again: true},
 		"no body": {serve: func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil },
-			text: "the document could not be downloaded", asks: 1},
+			text: "the document could not be downloaded", asks: 1, again: true},
 		"a stated size above 64 MiB": {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
 		"a document longer than its stated size and than the limit": {change: sized(1), opts: atMost(n - 1),
 			text: fmt.Sprintf("more than %d bytes", n-1), asks: 1},
@@ -252,7 +257,7 @@ func documentFaults() map[string]documentFault {
 			text: "base64", asks: 1,
 			unfetched: true},
 		"an inline document with cut base64": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 = v.Content.Base64[1:] },
-			is: io.ErrUnexpectedEOF, asks: 3, unfetched: true},
+			is: io.ErrUnexpectedEOF, asks: 3, unfetched: true, again: true},
 		"an inline document of an unsigned voucher": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Signature = nil },
 			is:   hotelstays.ErrVoucherUnsigned,
 			asks: 1, unfetched: true},
@@ -268,7 +273,7 @@ func documentFaults() map[string]documentFault {
 		"fields":       func(u *url.URL) string { return fmt.Sprintf("%+v", *u) },
 		"escaped link": func(u *url.URL) string { return url.QueryEscape(u.String()) },
 	} {
-		faults["an error with the "+name+" of the link"] = documentFault{text: "no route to ", asks: 1,
+		faults["an error with the "+name+" of the link"] = documentFault{text: "no route to ", asks: 1, again: true,
 			serve: func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + quote(r.URL)) }}
 	}
 	quoting := func(r *http.Request) (*http.Response, error) {
@@ -286,8 +291,8 @@ func documentFaults() map[string]documentFault {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: answering(status, "no"), is: hotelstays.ErrVoucherLinkExpired,
 			text: fmt.Sprintf("HTTP %d; call OrderVoucher for a new link", status), asks: 3}
 	}
-	for _, status := range []int{201, 206, 304, 400, 500, 503} { // the right bytes with the wrong status
-		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1,
+	for _, status := range []int{201, 206, 304, 400, 429, 500, 503} { // the right bytes with the wrong status
+		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1, again: status >= 429,
 			serve: redirecting(status, voucherLink+"&again")}
 	}
 	for _, to := range []string{"", voucherLink} { // no Location, and a redirect to itself
@@ -332,6 +337,7 @@ func (f *documentFault) check(t *testing.T, err error, service *voucherService) 
 		assert.NotErrorIs(t, err, hotelstays.ErrVoucherAltered)
 	}
 	assert.ErrorContains(t, err, f.text)
+	assert.Equal(t, f.again, hotelstays.Retryable(err), err)
 	if f.asks > 0 && service.asks > 0 {
 		assert.Equal(t, f.asks, service.asks)
 	}
@@ -662,12 +668,9 @@ func TestSaveVoucherReportsAPathThatCannotBeWritten(t *testing.T) {
 	assert.Zero(t, service.fetches)
 	assertFiles(t, dir)
 
-	path := filepath.Join(dir, "a directory")
-	require.NoError(t, os.Mkdir(path, 0o700))
-	_, err = client.SaveVoucher(t.Context(), voucherRef, path)
+	_, err = client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, strings.Repeat("x", 300)))
 	assert.ErrorContains(t, err, "could not be renamed")
-	assertFiles(t, dir, "a directory")
-	assertFiles(t, path)
+	assertFiles(t, dir)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	service.serve = func(r *http.Request) (*http.Response, error) {
@@ -676,7 +679,24 @@ func TestSaveVoucherReportsAPathThatCannotBeWritten(t *testing.T) {
 	}
 	_, err = client.SaveVoucher(ctx, voucherRef, filepath.Join(dir, "voucher.pdf"))
 	assert.ErrorIs(t, err, context.Canceled)
-	assertFiles(t, dir, "a directory")
+	assertFiles(t, dir)
+}
+
+// As root, a rename to /dev/stdout would replace it for all programs.
+func TestSaveVoucherReplacesOnlyARegularFile(t *testing.T) {
+	dir := t.TempDir()
+	socket, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	require.NoError(t, err)
+	defer socket.Close()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "directory"), 0o700))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
+	service := serviceOf(nil, nil)
+	for _, name := range []string{"directory", "link", "socket"} {
+		_, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, name))
+		assert.Equal(t, []string{"path"}, faultPaths(t, err), name)
+	}
+	assert.Zero(t, service.asks)
+	assertFiles(t, dir, "directory", "link", "socket")
 }
 
 // So the file is whole even after a crash of the machine.

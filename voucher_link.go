@@ -5,8 +5,11 @@ package hotelstays
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -35,7 +38,8 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.
 		links = append(links, u.String())
 		resp, err = c.requestDocument(ctx, u)
 		if err != nil {
-			return nil, nil, voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "the document could not be downloaded")
+			return nil, nil, voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links),
+				"the document could not be downloaded%s", adviceAfter(err))
 		}
 		if resp.StatusCode == http.StatusOK {
 			return resp, links, nil
@@ -90,6 +94,17 @@ func (c *Client) requestDocument(ctx context.Context, u *url.URL) (*http.Respons
 	return resp, err
 }
 
+// adviceAfter returns the advice to try again, or "" if the next download would fail, too.
+func adviceAfter(err error) string {
+	var certificate *tls.CertificateVerificationError
+	var file *fs.PathError
+	var inline base64.CorruptInputError
+	if errors.As(err, &certificate) || errors.As(err, &file) || errors.As(err, &inline) || errors.Is(err, errPrivateAddress) {
+		return ""
+	}
+	return "; " + tryLater
+}
+
 func isRedirect(status int) bool {
 	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
@@ -103,7 +118,7 @@ func documentRefused(v *types.Voucher, status int) error {
 	}
 	next := ""
 	switch {
-	case status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
 		next = "; " + tryLater
 	case isRedirect(status):
 		next = "; at most three redirects are followed, and none if the voucher has no digest"
@@ -176,6 +191,8 @@ func publicDial(dial dialFunc) dialFunc {
 
 var nat64 = netip.MustParsePrefix("64:ff9b::/96") // the last 32 bits of such an address are an IPv4 address
 
+var errPrivateAddress = errors.New("the host has the private address")
+
 // publicAddress refuses a private address. An address that is not an IP address comes from the caller's own dialer.
 func publicAddress(addr string) error {
 	peer, err := netip.ParseAddrPort(addr)
@@ -185,7 +202,7 @@ func publicAddress(addr string) error {
 		ip = netip.AddrFrom4([4]byte(ipv6[12:]))
 	}
 	if err == nil && !isPublic(ip) {
-		return fmt.Errorf("the host has the private address %s; if you trust this host, name it in WithVoucherHosts", peer.Addr())
+		return fmt.Errorf("%w %s; if you trust this host, name it in WithVoucherHosts", errPrivateAddress, peer.Addr())
 	}
 	return nil
 }

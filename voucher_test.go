@@ -336,6 +336,7 @@ func TestDownloadVoucherChecksTheConnectedAddress(t *testing.T) {
 					sent = 1
 				} else {
 					assert.ErrorContains(t, err, "the host has the private address", addr)
+					assert.False(t, hotelstays.Retryable(err))
 				}
 				assert.Equal(t, sent, <-received, "%s: %v", addr, err)
 				assertNoLink(t, err.Error())
