@@ -147,7 +147,10 @@ func (e *APIError) kind() ErrorKind {
 	return KindUnexpected
 }
 
-const baseURLHint = "check the base URL, which ends before /api"
+const (
+	baseURLHint = "check the base URL, which ends before /api"
+	foreignHint = "the answer is not in the service's own form: check proxies and firewalls on the way; if there are none, "
+)
 
 func (e *APIError) next() string {
 	row := e.row()
@@ -155,11 +158,13 @@ func (e *APIError) next() string {
 	case e.tokenAdvice != "":
 		return e.tokenAdvice
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
-		return "the answer is not in the service's own form: check proxies and firewalls on the way; if there are none, " + row.next
-	case row != nil && row.of == KindParam && operations[e.Operation] != nil && operations[e.Operation].bookingFlow:
-		return "if the session has expired, search again; else " + row.next
+		return foreignHint + row.next
 	case e.HTTPStatus == http.StatusNotFound && e.Code == 0:
 		return baseURLHint + ", and the path of a Do"
+	case e.HTTPStatus/100 == 4 && e.Code == 0 && e.Msg == "" && (row == nil || row.of == KindParam):
+		return foreignHint + baseURLHint
+	case row != nil && row.of == KindParam && operations[e.Operation] != nil && operations[e.Operation].bookingFlow:
+		return "if the session has expired, search again; else " + row.next
 	case e.HTTPStatus == http.StatusNotFound && row == nil:
 		return "if the message does not help, " + baseURLHint
 	case row != nil:

@@ -217,6 +217,8 @@ func TestErrorTextHasTheAdviceForItsStatus(t *testing.T) {
 		advice string
 	}{
 		{hotelstays.OpDestinations, 403, "<html>", "check proxies and firewalls on the way"},
+		{hotelstays.OpDestinations, 413, "", "check proxies and firewalls on the way"},
+		{hotelstays.OpCheckAvail, 400, "<html>", "check proxies and firewalls on the way"},
 		{hotelstays.OpDestinations, 307, "", "check the base URL: it must lead to the service without a redirect"},
 		{hotelstays.OpDestinations, 404, "<html>", "check the base URL"},
 		{hotelstays.OpDestinations, 404, `{"code":100000404,"msg":"gone"}`, "if the message does not help"},
