@@ -279,8 +279,8 @@ func documentFaults() map[string]documentFault {
 	quoting := func(r *http.Request) (*http.Response, error) {
 		return replyOf(200, iotest.ErrReader(errors.New("reading "+r.URL.String()))), nil
 	}
-	faults["an answer whose error quotes the link"] = documentFault{serve: quoting, text: "reading ", asks: 1}
-	faults["a redirect to an answer whose error quotes the link"] = documentFault{text: "reading ", asks: 1,
+	faults["an answer whose error quotes the link"] = documentFault{serve: quoting, text: "reading ", asks: 1, again: true}
+	faults["a redirect to an answer whose error quotes the link"] = documentFault{text: "reading ", asks: 1, again: true,
 		serve: func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path == "/moved" {
 				return quoting(r)
@@ -292,8 +292,8 @@ func documentFaults() map[string]documentFault {
 			text: fmt.Sprintf("HTTP %d; call OrderVoucher for a new link", status), asks: 3}
 	}
 	for _, status := range []int{201, 206, 304, 400, 429, 500, 503} { // the right bytes with the wrong status
-		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1, again: status >= 429,
-			serve: redirecting(status, voucherLink+"&again")}
+		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1,
+			again: status >= 429, serve: redirecting(status, voucherLink+"&again")}
 	}
 	for _, to := range []string{"", voucherLink} { // no Location, and a redirect to itself
 		faults["a redirect to "+to] = documentFault{serve: redirecting(302, to), text: "could not be downloaded: HTTP 302", asks: 1}
