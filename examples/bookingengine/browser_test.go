@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// screens have both sizes and both colour schemes: a light desktop and a dark phone.
+// screens has a light desktop and a dark phone, so the tests cover both sizes and both colour schemes.
 var screens = []browsertest.Screen{browsertest.Screens[0], browsertest.Screens[3]}
 
 // tab is a browser's tab with the site.
@@ -71,8 +71,7 @@ func (p *tab) fillGuests() {
 	p.Fill("#email", "guest@example.com")
 }
 
-// A guest books, agrees to a price that has moved, sees the order change without a reload, gets the
-// voucher, and cancels.
+// A guest books, agrees to a changed price, sees the order change without a reload, gets the voucher, and cancels.
 func TestBrowserBooksFromEndToEnd(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.Name, func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 			_, err := chromedp.Call(p.Ctx, page.AddScriptToEvaluateOnNewDocument,
 				page.AddScriptToEvaluateOnNewDocumentParams{Source: noteEarlyHotels})
 			require.NoError(t, err)
-			p.Do(chromedp.KeyEvent("\n")) // press Enter: no mouse is needed
+			p.Do(chromedp.KeyEvent("\n")) // the key Enter, because the site must work without a mouse
 			p.WaitFor("main", "12\u00a0hotels.")
 			assert.True(t, browsertest.Eval[bool](p.Tab, `window.earlyHotels === true`))
 			p.check("hotels")
@@ -107,7 +106,7 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 
 			p.WaitFor("h1", "Who is travelling?")
 			p.check("guests")
-			p.Click("main button") // the form is empty
+			p.Click("main button") // send the empty form
 			p.WaitFor("[role=alert]", "Room 1, adult 1: Enter the first name")
 			p.check("errors")
 			p.fillGuests()
@@ -118,7 +117,7 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 			assert.Zero(t, ledger.Count(hotelstays.OpBook))
 			p.Click("main button")
 			p.WaitFor("h1", "Who is travelling?")
-			p.Click("main button") // the form was kept
+			p.Click("main button") // send the form again: it still has the guest's input
 
 			p.WaitFor("#panel h2", "Waiting for the hotel to confirm")
 			p.check("waiting")
@@ -154,7 +153,7 @@ const noteEarlyHotels = `new MutationObserver(() => {
 		[...document.querySelectorAll("#hotels a.button")].some((e) => e.checkVisibility());
 }).observe(document, {childList: true, subtree: true})`
 
-// address returns the path of the page, without the path of a form.
+// address returns the path of the page. If the page is the answer to a form, it removes the form's part of the path.
 func (p *tab) address() string {
 	p.t.Helper()
 	address, err := chromedp.Run(p.Ctx, chromedp.Location())
@@ -179,7 +178,6 @@ func (p *tab) verifyDownload(reference string) {
 	}, time.Minute, 20*time.Millisecond, "the voucher should be downloaded as it was issued")
 }
 
-// Error pages pass the same checks.
 func TestBrowserShowsFailures(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.Name, func(t *testing.T) {
@@ -214,7 +212,7 @@ func TestBrowserShowsFailures(t *testing.T) {
 			p.site.srv.ClearFaults()
 			p.site.srv.SendWebhook(reference, types.EventOrderCreated)
 			p.WaitFor("#panel h2", "Waiting for the hotel to confirm")
-			p.site.engine.endSends() // its next poll is half a minute away
+			p.site.engine.endSends() // the next poll comes half a minute later
 
 			address := p.site.toCheckout(60)
 			p.site.srv.CloseRate(p.site.checkoutAt(address).Offer.RatePkgID)

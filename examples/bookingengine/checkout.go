@@ -1,4 +1,4 @@
-// The checkout: it checks the offer again. The guest agrees to changes, enters the travellers and books.
+// The checkout: the site checks the offer again, and the guest agrees to changes, enters the travellers and books.
 
 package main
 
@@ -37,12 +37,12 @@ type checkout struct {
 	Gone    bool
 	// Version counts the changes of the offer, so that an old page cannot agree to a newer offer.
 	Version int
-	// Form is what the guest sent last, without passport numbers. It is not stored with the order.
+	// Form is the guest's latest form, without passport numbers. It is not stored with the order.
 	Form form `json:"-"`
 }
 
-// acceptable lists the differences that need no consent of the guest: a lower price, another id, and
-// cancelTime, which only orders have.
+// acceptable is the tolerance for differences that need no consent: a lower price, another id, and cancelTime, which
+// only orders have.
 var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID, types.OfferCancelTime}}
 
 // traveller is a person whose name the form asks for.
@@ -119,8 +119,8 @@ func (s *site) unbooked(h func(http.ResponseWriter, *http.Request, checkout) err
 	}
 }
 
-// checkout shows the guest form, the changed offer, or that the offer is gone. A form with an error
-// is shown again at the address that received it.
+// checkout shows the guest form or the changed offer, or says that the offer is sold out. A form with an error is shown
+// again, at the address to which it was sent.
 func (s *site) checkout(w http.ResponseWriter, r *http.Request, co checkout) error {
 	status, page := http.StatusOK, "guests"
 	switch {

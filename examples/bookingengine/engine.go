@@ -36,17 +36,17 @@ type engine struct {
 
 	// Only the latest searches, offers and checkouts are kept, in memory. A real engine keeps them in a shared cache.
 	searches  *lru.Cache[string, search]
-	offers    *lru.Cache[string, checkout] // offers that guests have seen; prices come from here, because a browser could change them
+	offers    *lru.Cache[string, checkout] // offers that guests have seen; a price in a form is not trusted
 	checkouts *lru.Cache[string, checkout] // by reference
 	changing  sync.Mutex                   // locked while a checkout changes
 
 	stop     context.CancelFunc // ends Journal.Run
-	sends    context.Context    // context for the calls of Book, which end later than the journal
+	sends    context.Context    // context of the calls of Book, which may end after the journal
 	endSends context.CancelFunc
 	work     sync.WaitGroup
 }
 
-// newEngine returns an engine. It continues the bookings that an earlier engine left open.
+// newEngine returns an engine. It continues the unfinished bookings of an earlier engine.
 func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error) {
 	e := &engine{service: svc, db: db, log: log}
 	e.searches, _ = lru.New[string, search](1_000) // New fails only if the size is below 1
@@ -84,7 +84,8 @@ func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error
 	return e, nil
 }
 
-// close ends the work. It waits up to ten seconds for the answer to a Book. The next start continues unfinished bookings.
+// close stops the engine. It waits up to ten seconds for answers to Book. The next engine continues unfinished
+// bookings.
 func (e *engine) close() {
 	e.stop()
 	defer time.AfterFunc(10*time.Second, e.endSends).Stop() // Book gets ten more seconds, because its answer saves ten minutes of polls
@@ -92,14 +93,14 @@ func (e *engine) close() {
 	e.client.CloseIdleConnections()
 }
 
-// booked stores the outcome of a booking, together with the end of its entry in the journal.
+// booked stores the outcome of a booking, in the transaction that ends the booking in the journal.
 func (e *engine) booked(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference := outcome.Recovery.CustomerReferenceNo
 	e.log.InfoContext(ctx, "booking", "reference", reference, "outcome", outcome.State, "error", outcome.Err)
 	return change(ctx, tx, reference, func(o *order) { o.settle(outcome, e.client.StatusMeanings()) })
 }
 
-// changed stores a change that the journal has read of an order.
+// changed stores a change of an order, which the journal has read.
 func (e *engine) changed(ctx context.Context, tx *sql.Tx, c *durable.OrderChange) error {
 	return change(ctx, tx, c.After.CustomerReferenceNo, func(o *order) { o.read(c.After, e.client.StatusMeanings()) })
 }
@@ -110,7 +111,7 @@ func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellat
 	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 
-// event logs an event of a webhook. Afterwards the journal reads the order of the event.
+// event logs the event of a webhook. Then the journal reads the order of the event.
 func (e *engine) event(ctx context.Context, _ *sql.Tx, event *hotelstays.WebhookEvent) error {
 	e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
 	return nil

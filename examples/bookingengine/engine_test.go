@@ -1,4 +1,4 @@
-// Failing bookings and cancellations, on a virtual clock.
+// Failing bookings and cancellations, in virtual time.
 
 package main
 
@@ -24,8 +24,8 @@ var free = url.Values{"fee": {"free"}}
 // checkoutOf returns the address of the checkout of an order.
 func checkoutOf(order string) string { return strings.Replace(order, "/orders/", "/checkouts/", 1) }
 
-// The answer is lost. The page tells the guest not to book again, and a webhook makes the engine find
-// the order.
+// The answer to Book is lost. The page tells the guest not to book again, and after a webhook the engine finds the
+// order.
 func TestOrderIsFoundAfterALostAnswer(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.cut(hotelstays.OpBook, true)
@@ -56,7 +56,7 @@ func TestOrderIsFoundAfterARestartDuringBook(t *testing.T) {
 			time.Sleep(time.Second) // Book is in progress
 			s.status(hotelstays.OpQueryOrders, 503, -1)
 			s.restart(killed, time.Minute)
-			if killed { // the killed Book may still be running
+			if killed { // Book of the killed engine may still be in progress
 				s.shows(address, "We are finding out whether your room is booked")
 			}
 			s.srv.ClearFaults()
@@ -90,7 +90,7 @@ func TestGuestBooksAgainAfterALostRequest(t *testing.T) {
 		assert.Contains(s.t, page, "Nothing was booked.")
 		assert.Contains(s.t, page, `action="`+checkout+`/check"`)
 		assert.Equal(s.t, checkout, s.post(checkout+"/check", nil))
-		s.shows(checkout, `value="guest3"`) // the form was kept
+		s.shows(checkout, `value="guest3"`) // the form still has the guest's input
 		assert.Equal(s.t, address, s.post(checkout+"/book", guests()))
 		time.Sleep(time.Second)
 		s.shows(address, "Waiting for the hotel to confirm")

@@ -1,4 +1,4 @@
-// A site with a sandbox, and requests of a guest.
+// Helpers: a site with a sandbox, and the requests of a guest.
 
 package main
 
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // testSite is a site and its sandbox.
 type testSite struct {
 	*site
-	running atomic.Pointer[site] // receives webhooks; a restart replaces it
+	running atomic.Pointer[site] // the site that receives webhooks; a restart replaces it
 	t       *testing.T
 	base    string
 	srv     *hotelstaystest.Server
@@ -62,7 +62,7 @@ func startSite(t *testing.T, config hotelstaystest.Config) *testSite {
 	return s
 }
 
-// looks is how often the journal looks for work.
+// looks is the pause after which the journal looks for work again.
 const looks = 5 * time.Second
 
 // inBubble runs a test on a site with a virtual clock and without sockets.
@@ -112,7 +112,7 @@ func (s *testSite) restart(killed bool, after time.Duration) {
 	s.start(s.engine.service)
 }
 
-// withoutJudge restarts the engine with a client whose answers are not judged, for faults that break the document's rules.
+// withoutJudge restarts the engine without package judge, for faults that break the rules of the API document.
 func (s *testSite) withoutJudge() {
 	s.t.Helper()
 	s.engine.service.options = append(s.engine.service.options, hotelstays.WithHTTPClient(s.srv.Client()))
@@ -134,7 +134,7 @@ func (s *testSite) cut(op types.Operation, commit bool) {
 	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultCut, Commit: commit})
 }
 
-// stored returns the stored order whose page has an address.
+// stored returns the stored order whose page has the given address.
 func (s *testSite) stored(address string) order {
 	s.t.Helper()
 	o, err := s.engine.load(s.t.Context(), strings.TrimPrefix(address, "/orders/"))
@@ -165,7 +165,7 @@ func (s *testSite) send(method, address string, form url.Values) *httptest.Respo
 	return s.answer(request(method, address, form))
 }
 
-// get returns an existing page.
+// get returns the page at an address, which must exist.
 func (s *testSite) get(address string) string {
 	s.t.Helper()
 	w := s.send(http.MethodGet, address, nil)
@@ -187,7 +187,7 @@ func (s *testSite) post(address string, form url.Values) string {
 	return w.Header().Get("Location")
 }
 
-// searchAddress returns the address of a search for a stay that starts in some days.
+// searchAddress returns the address of a search for a stay that starts after the given number of days.
 func (s *testSite) searchAddress(days int) string {
 	return "/hotels?" + url.Values{
 		"destination": {s.srv.CityName(0)}, "rooms": {"2"}, "adults": {"1"}, "children": {"5"},
@@ -225,14 +225,15 @@ func (s *testSite) rooms(days int) (hotel, offer string) {
 	return hotels[0], s.offer(hotels[0])
 }
 
-// toCheckout chooses an offer for a stay that starts in some days, and returns the address of its checkout.
+// toCheckout chooses an offer for a stay that starts after the given number of days. It returns the address of the
+// checkout.
 func (s *testSite) toCheckout(days int) string {
 	s.t.Helper()
 	_, offer := s.rooms(days)
 	return s.post(offer, nil)
 }
 
-// checkoutAt returns the checkout whose page has an address. It also accepts the address of an offer.
+// checkoutAt returns the checkout whose page has the given address. It also accepts the address of an offer's page.
 func (s *testSite) checkoutAt(address string) checkout {
 	s.t.Helper()
 	co, known := s.checkouts.Get(path.Base(address))

@@ -3,10 +3,9 @@
 //
 //	go run .
 //
-// It runs against a sandbox in this process, with a temporary database. The README says how it
-// runs against a service, and what each file shows. With -lose-answer the sandbox makes the first
-// order, cuts the connection, and hides the order for half a minute. The page then shows what a guest
-// sees if the outcome of a booking is unknown.
+// The program uses a sandbox in this process, and a temporary database. The README says how to use a real service, and
+// describes each file. With -lose-answer the sandbox makes the first order, cuts the connection, and hides the order
+// for half a minute. The page then shows what a guest sees if the outcome of a booking is unknown.
 package main
 
 import (
@@ -49,9 +48,9 @@ func main() {
 	}
 }
 
-// run serves until ctx ends, then closes in order: pages, bookings, client, database, sandbox.
+// run serves until ctx ends. Then it closes in this order: pages, bookings, client, database, sandbox.
 func run(ctx context.Context, port, file string, loseAnswer bool, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)) // only for this machine, because the site has no login
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)) // loopback only, because the site has no login
 	if err != nil {
 		return err
 	}
@@ -92,7 +91,7 @@ func serve(ctx context.Context, listener net.Listener, e *engine) error {
 		Handler:           newSite(ctx, e),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      time.Minute, // live pages extend this deadline for themselves
+		WriteTimeout:      time.Minute, // live pages extend their own deadline
 		IdleTimeout:       2 * time.Minute,
 	}
 	ended := make(chan error, 1)
@@ -123,7 +122,7 @@ type service struct {
 	// empty without webhooks.
 	callbackURL   string
 	webhookSecret types.Secret
-	pause         time.Duration       // time between two searches of the journal for work; 0 means the journal's default
+	pause         time.Duration       // pause after which the journal looks for work again; 0 means the journal's default
 	options       []hotelstays.Option // options of the client; without WithServiceFacts, pages show less about the status of an order
 }
 
@@ -186,7 +185,7 @@ func sandboxService(srv *hotelstaystest.Server, site string) *service {
 	svc := &service{
 		BaseURL: srv.URL, Sandbox: srv, MayBook: true,
 		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		journalKeys: []types.Secret{types.NewSecret(string(key))}, // a new key is enough, because the sandbox ends with this process
+		journalKeys: []types.Secret{types.NewSecret(string(key))}, // a new random key, because no booking outlives this process
 		callbackURL: site + eventsPath, webhookSecret: types.NewSecret(srv.WebhookSecret),
 		options: []hotelstays.Option{hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}, // numbers of the sandbox

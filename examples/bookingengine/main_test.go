@@ -74,7 +74,7 @@ func TestIncompleteSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// The keys must not depend on the credential, because the credential may change.
+// The keys must not depend on the credential, because the credential can change.
 func TestJournalKeysComeOnlyFromTheEnvironment(t *testing.T) {
 	old, new := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
 	withService(t, "https://host.example", "key", "rotated secret")

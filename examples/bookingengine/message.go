@@ -1,5 +1,5 @@
-// Texts for guests: amounts, dates, terms, and messages. A message says what an error means for the
-// booking, and what the guest can do. Errors of the SDK are for engineers and go to the log.
+// Texts for guests: amounts, dates, terms, and messages. A message says what an error means for the booking, and what
+// the guest can do. The error itself is for engineers, and goes to the log.
 
 package main
 
@@ -20,7 +20,7 @@ import (
 
 // message describes a problem to a guest. It is also the type of the site's own errors.
 type message struct {
-	Status      int // HTTP status of the page, if the message is a page of its own
+	Status      int // HTTP status of the page, if the message has a separate page
 	Title, Text string
 }
 
@@ -169,7 +169,7 @@ func meals(board *types.Board) string {
 	return cmp.Or(board.BoardName.In("en"), boards[board.BoardID], "Meal plan "+string(board.BoardID))
 }
 
-// refund describes how far an offer is refundable.
+// refund describes whether and until when an offer is refundable.
 func refund(r types.RoomRatePkg) string {
 	until, err := r.RefundableUntil.Time()
 	switch past := err == nil && time.Now().After(until); {

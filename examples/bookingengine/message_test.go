@@ -110,7 +110,7 @@ func TestNonRefundableOfferShowsNoFreeCancellation(t *testing.T) {
 	assert.NotContains(t, no, "until")
 }
 
-// The page also stops waiting for the result.
+// The page then also stops waiting for the result.
 func TestPageShowsTheResultOfACancellation(t *testing.T) {
 	for ending, want := range map[durable.CancelEnding]*message{
 		durable.CancelDone: nil, durable.CancelStanding: &notCancelled, durable.CancelUnknown: &cancelUnknown, durable.CancelRefused: &dearer,

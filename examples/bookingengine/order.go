@@ -71,7 +71,7 @@ func (o *order) cancelled(c *durable.Cancellation) {
 	switch {
 	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may have cancelled the order before the guest
 		o.State = cancelled
-	case c.Ending == durable.CancelUnknown: // no second try, because the journal accepts no second cancellation
+	case c.Ending == durable.CancelUnknown: // no new attempt, because the journal accepts no second cancellation
 		o.State, o.Problem = unclear, &cancelUnknown
 	case c.Ending == durable.CancelStanding:
 		o.State, o.Problem = booked, &notCancelled
@@ -80,8 +80,8 @@ func (o *order) cancelled(c *durable.Cancellation) {
 	}
 }
 
-// patient is the usual time until Book is answered. After this time the page says that the answer is late, even after a
-// restart.
+// patient is the typical time until the answer to Book. After this time the page says that the answer is late, even
+// after a restart.
 const patient = 10 * time.Second
 
 // Stage returns the name that the template uses for the state of the order.
@@ -115,8 +115,8 @@ func (s *site) order(w http.ResponseWriter, _ *http.Request, o order) error {
 // streamPause is how often a stream looks for changes made by other processes.
 const streamPause = 3 * time.Second
 
-// orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and after each
-// change. A browser that reconnects gets the current panel first.
+// orderEvents sends Server-Sent Events: the order's panel as HTML, now and after each change. A browser that reconnects
+// gets the current panel first.
 func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err error) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
@@ -193,7 +193,7 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 			return err
 		}
 		return change(ctx, tx, reference, func(o *order) {
-			if o.State == booked { // the hotel may have cancelled in the meantime
+			if o.State == booked { // meanwhile the hotel may have cancelled
 				o.State, o.Since, o.Problem = cancelling, time.Now(), nil
 			}
 		})

@@ -49,7 +49,7 @@ func (f form) Error(field string) *formError {
 	return &f.Errors[i]
 }
 
-// check adds the problem to the field unless right is true.
+// check adds a problem to the field if right is false.
 func (f *form) check(right bool, field, problem string, args ...any) {
 	if !right {
 		f.Errors = append(f.Errors, formError{Field: field, Text: fmt.Sprintf(problem, args...)})
@@ -66,7 +66,7 @@ func (f *form) required(field, problem string, args ...any) string {
 	return value
 }
 
-// checkCity does nothing for a known city. For an unknown city it adds a problem that suggests the nearest known names.
+// checkCity adds a problem if the city is unknown. The problem suggests the most similar known names.
 func (f *form) checkCity(field string, cities []string) {
 	name := f.text(field)
 	if f.Error(field) != nil || len(cities) == 0 || slices.ContainsFunc(cities, func(city string) bool { return strings.EqualFold(city, name) }) {
@@ -99,7 +99,7 @@ func distance(a, b string) int {
 	return row[len(to)]
 }
 
-// number returns the value of a field, and adds a problem unless the value is a number from 1 to most.
+// number returns the number in a field. It adds a problem if the number is not between 1 and most.
 func (f *form) number(field string, most int) int {
 	n, err := strconv.Atoi(f.text(field))
 	f.check(err == nil && n >= 1 && n <= most, field, "Choose a number from 1 to %d.", most)
@@ -137,7 +137,7 @@ func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 		CheckOut:        types.Date(f.text("check_out")),
 	}
 	in, err := req.CheckIn.Time()
-	f.check(err == nil && in.After(time.Now().AddDate(0, 0, -2)), // two days ago, because the guest's time zone is unknown
+	f.check(err == nil && in.After(time.Now().AddDate(0, 0, -2)), // a margin of two days, because the guest's time zone is unknown
 		"check_in", "Choose a day of arrival that is not past.")
 	out, err := req.CheckOut.Time()
 	f.check(err == nil && out.After(in) && !out.After(in.AddDate(0, 0, maxStay)),
@@ -159,8 +159,8 @@ type search struct {
 	Err     error                       // why the list of hotels was interrupted, or nil
 }
 
-// hotels searches, and shows the hotels while they arrive. Its address contains the whole search,
-// so it can be bookmarked.
+// hotels searches, and shows the hotels while they arrive. The address of the page contains the whole search, so the
+// page can be bookmarked.
 func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	form, req := readSearch(r.URL.Query())
 	form.checkCity("destination", s.service.Cities)
@@ -194,7 +194,7 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	err := s.pages.ExecuteTemplate(&page, "hotels.html", map[string]any{"Search": found, "Arriving": arriving})
 	if err = errors.Join(err, found.Err); err != nil && len(found.Hotels) == 0 {
-		return err // nothing was sent to the browser, so an error page is still possible
+		return err // the browser has received nothing, so an error page is still possible
 	}
 	if err != nil || len(found.Hotels) == 0 || len(found.Basic.Notices) > 0 {
 		s.log.WarnContext(r.Context(), "the search is not complete", "hotels", len(found.Hotels), "error", err,
@@ -248,8 +248,8 @@ func (s *site) hotel(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, http.StatusOK, "hotel", map[string]any{"Request": req, "Hotel": hotel, "Rooms": rooms})
 }
 
-// forgotten returns errExpired if the service no longer knows a session or an offer. Otherwise it returns err. The
-// guest cannot have caused the refusal, because the request contains only values from the search.
+// forgotten returns errExpired if the service no longer knows a session or an offer. Otherwise it returns err. A wrong
+// input of the guest cannot be the reason, because the request contains only values from the search.
 func forgotten(err error) error {
 	if errors.Is(err, hotelstays.ErrParam) {
 		return fmt.Errorf("%w: %w", errExpired, err)

@@ -29,7 +29,7 @@ type site struct {
 	open  context.Context // live pages end when this context ends
 }
 
-// newSite returns a site. Its pages that stay open for live updates end with ctx.
+// newSite returns a site. The live pages, which stay open for updates, end with ctx.
 func newSite(ctx context.Context, e *engine) *site {
 	s := &site{ServeMux: http.NewServeMux(), engine: e, pages: parsePages(e.service), open: ctx}
 	pages := http.NewServeMux()
@@ -62,8 +62,8 @@ func newSite(ctx context.Context, e *engine) *site {
 	return s
 }
 
-// guarded sets security headers. The site has no login, so pages are served only under loopback names. The public host name
-// of the webhooks opens no page. Nor does a foreign host name that resolves to this machine.
+// guarded sets security headers. The site has no login, so it serves pages only under loopback names. Pages are not
+// served under the public host name of the webhooks, or under a foreign host name that resolves to this machine.
 func (s *site) guarded(pages http.Handler) http.Handler {
 	elsewhere := s.refuse(errElsewhere)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -119,8 +119,8 @@ func (s *site) stream(h handler) http.Handler {
 	})
 }
 
-// pageID is the context key of a page's id. It is the Trace-Id of all calls that the page causes, so the
-// log lines of the SDK contain it, too.
+// pageID is the context key of a page's id. The id is the Trace-Id of all calls that the page causes, so the SDK's log
+// lines also contain the id.
 type pageID struct{}
 
 // pageIDOf returns the id of the page that causes a call, or "".

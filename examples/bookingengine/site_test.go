@@ -99,7 +99,7 @@ func TestRepeatedFormBooksOnce(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		s.shows(order, "Waiting for the hotel")
-		s.srv.CloseRate(s.checkoutAt(address).Offer.RatePkgID) // the last room
+		s.srv.CloseRate(s.checkoutAt(address).Offer.RatePkgID) // now the room is sold out
 		assert.Equal(t, order, s.post(address+"/book", guests()), "the back button, and once more")
 		assert.Equal(t, order, s.send(http.MethodGet, address, nil).Header().Get("Location"))
 		assert.Equal(t, 1, s.srv.Ledger().Count(hotelstays.OpBook))
@@ -127,7 +127,7 @@ func TestGuestFormNamesWrongFields(t *testing.T) {
 		assert.NotContains(t, page, "P1234567", "but no passport number")
 		assert.NotContains(t, page, "99999")
 		assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
-		s.shows(address+"/book", `value="guest2"`) // the page with the errors has the address to which the form was sent
+		s.shows(address+"/book", `value="guest2"`) // a reload of the page with errors must work at the form's address
 	})
 }
 
@@ -220,7 +220,7 @@ func TestGuestSeesNoErrorText(t *testing.T) {
 	}
 }
 
-// The id of a page is in the log, and in all requests that the page causes, even in later requests.
+// The id of a page is in the log, and in all requests that the page causes, also after the page was answered.
 func TestCallsSendTheIDOfThePageThatCausedThem(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.toOrder()
@@ -342,7 +342,7 @@ func TestOnlyLoopbackNamesOpenTheSite(t *testing.T) {
 	})
 }
 
-// These values are in no page, not in the log, and in no file.
+// These values appear in no page, no log line and no file.
 func TestSecretsAndPassportNumbersAreNotShown(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
@@ -398,7 +398,7 @@ func TestStreamSendsEachChangeOfAnOrderOnce(t *testing.T) {
 	})
 }
 
-// The site ends at the end of the test, which fails if this takes long.
+// The cleanup of the test closes the site, and fails if this takes long.
 func TestSiteEndsAlthoughStreamsAreOpen(t *testing.T) {
 	var stream io.Closer
 	t.Cleanup(func() { stream.Close() }) // runs after the site has ended

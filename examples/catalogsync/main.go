@@ -6,10 +6,10 @@
 // It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and
 // HOTELSTAYS_APP_SECRET it runs against that service.
 //
-// It reads many cities at the same time, within the rate limits. FILE.part has a line for each complete city,
-// with its hotels. If FILE.part exists, a run drops an incomplete last line, and reads only the missing cities. So the
-// program may be killed at any point. FILE is always complete, and the next run replaces it. Two runs cannot write the
-// same file: the second run is refused.
+// It reads many cities at the same time, within the rate limits. FILE.part has a line for each complete city, with its
+// hotels. If FILE.part exists, a run removes an incomplete last line, and reads only the missing cities. So the program
+// may be killed at any point. FILE is always complete, and the next run replaces it. If another run is writing the same
+// file, the program ends with an error.
 //
 // A hotel that several cities list is written once. The program recognises it by its platformHotelId, because its
 // hotelId belongs to a supplier and may change. Use platformHotelId as the key in a database, too. Some hotels have no
@@ -87,11 +87,11 @@ func run(ctx context.Context, file string) error {
 	return c.finish()
 }
 
-// fetch walks the tree of destinations, and reads the hotels of each city that the catalogue lacks. The walk waits
-// while atOnce cities are being read.
+// fetch walks the tree of destinations, and reads the hotels of each city that is not in the catalogue yet. The walk
+// waits while atOnce cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
-	top, err := client.Destinations(ctx, everywhere) // for c.expected, because the walk reaches the last country late
+	top, err := client.Destinations(ctx, everywhere) // for c.expected: the walk itself reads the last country late
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
 	return nil
 }
 
-// show prints the progress at most every two seconds. It counts also the hotels that earlier runs have read.
+// show prints the progress at most every two seconds. It also counts the hotels of earlier runs.
 func (c *catalogue) show() {
 	if time.Since(c.shown) >= 2*time.Second {
 		fmt.Fprintf(os.Stderr, "%d of %d hotels\n", c.hotels, max(c.expected, c.hotels))

@@ -93,7 +93,7 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	assert.Empty(t, left, "no other file is left")
 }
 
-// Otherwise two runs could write the same file, after the first run has removed the file that both lock.
+// Suppose that the first run removes the file that both runs have locked. Then two runs could write the same file.
 func TestLockOnARemovedFileDoesNotCount(t *testing.T) {
 	c := &catalogue{lock: flock.New(filepath.Join(t.TempDir(), "lock"))}
 	defer c.lock.Close()
@@ -108,7 +108,8 @@ func TestLockOnARemovedFileDoesNotCount(t *testing.T) {
 	}
 }
 
-// cities are four cities. Two hotels are in two cities, and one of these has no platformHotelId. City b has no hotels.
+// cities has four cities. Two hotels are in two cities each, and one of these hotels has no platformHotelId. City b has
+// no hotels.
 var cities = map[string][]*types.HotelMetadata{
 	"a": {{PlatformHotelID: "1", HotelID: "x"}, {PlatformHotelID: "2", HotelID: "y"}, {HotelID: "z"}},
 	"b": {},
@@ -151,7 +152,7 @@ func open(t *testing.T, file, service string) (*catalogue, error) {
 	return c, err
 }
 
-// Any bytes may follow the cut.
+// After the cut the file may contain any bytes.
 func TestNextRunContinuesAPartThatIsCutAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
 	c, err := open(t, filepath.Join(dir, "whole"), "service")
@@ -179,7 +180,7 @@ func TestNextRunContinuesAPartThatIsCutAtAnyByte(t *testing.T) {
 	}
 }
 
-// A complete file stays until a newer file is complete. Until then, a second run is refused.
+// A complete file stays until a newer file is complete. Meanwhile a second run ends with an error.
 func TestNextRunReplacesTheCompleteFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	for range 2 {

@@ -1,5 +1,5 @@
-// A worker books in three steps: it checks the offer, commits its row together with the journal's entry,
-// and sends Book. Later it stores the outcome.
+// A worker books in three steps: it checks the offer, commits its row together with the journal's row, and sends Book.
+// Later it stores the outcome.
 
 package main
 
@@ -34,7 +34,7 @@ func (w *worker) book(ctx context.Context) {
 	for ctx.Err() == nil {
 		reference, err := w.begin(ctx)
 		if err == nil {
-			// The reference as trace id makes the booking easy to find in the service's logs.
+			// The trace id is the reference, so that the booking is easy to find in the service's logs.
 			_, err = w.journal.Send(context.WithoutCancel(ctx), reference, hotelstays.WithTraceID(reference))
 		}
 		var unknown *hotelstays.OutcomeUnknownError
@@ -53,7 +53,7 @@ func (w *worker) book(ctx context.Context) {
 	}
 }
 
-// pause waits for a random time, so that processes that failed together do not retry together.
+// pause waits for a random time. Otherwise processes that failed together would also retry together.
 func pause(ctx context.Context) {
 	select {
 	case <-time.After(100*time.Millisecond + rand.N(200*time.Millisecond)):
@@ -61,9 +61,10 @@ func pause(ctx context.Context) {
 	}
 }
 
-// begin chooses a booking that is new or absent, checks its offer, and commits its next round together with the journal's
-// entry. No transaction is open during CheckAvail, because it would keep a connection and locks while it waits for the
-// service. If several processes choose the same booking, the journal lets only one of them begin it.
+// begin chooses a booking that is new or absent, and checks its offer. Then it commits the next round of the booking
+// together with the journal's row. No transaction is open during CheckAvail, because the transaction would keep a
+// connection and locks meanwhile. If several processes choose the same booking, the journal lets only one of them begin
+// the booking.
 func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	err = w.db.QueryRowContext(ctx, `SELECT reference FROM bookings WHERE state IN ('new', 'absent') AND rounds < $1
 		ORDER BY random() LIMIT 1`, maxRounds).Scan(&reference)
@@ -101,8 +102,9 @@ func (w *worker) request(ctx context.Context, reference string) (*hotelstays.Boo
 	return &req, nil
 }
 
-// storeOutcome is the OnOutcome of every worker. Its rows are committed together with the end of the journal's entry, once for
-// each round. If no order exists, outcome.Err says why. A real service decides by this error whether to book again.
+// storeOutcome is the OnOutcome of every worker. Its rows are committed once for each round, together with the outcome
+// in the journal. If no order exists, outcome.Err says why. A real service uses this error to decide whether to book
+// again.
 func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference, orderNo := outcome.Recovery.CustomerReferenceNo, ""
 	if outcome.Order != nil {

@@ -32,7 +32,7 @@ import (
 // .ci/services does. If it is empty, PostgreSQL does not crash.
 const restartVariable = "HOTELSTAYS_POSTGRES_RESTART"
 
-// run starts everything and prints the verdict. A bad verdict is an error.
+// run starts the sandbox and the workers, and prints the verdict. A bad verdict is an error.
 func run(ctx context.Context, o options, out io.Writer) error {
 	began, seed, workers := time.Now(), mathrand.Uint64(), make(balancer, o.workers)
 	sandbox := chaostest.Config(seed)
@@ -64,7 +64,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(DISTINCT id) FROM events) FROM bookings
 				WHERE state = 'found' OR state = 'absent' AND rounds >= $1`, maxRounds).Scan(&ended, &events)
 			if events < 3*len(srv.Ledger().Orders()) { // three events for each order: created, paid and modified
-				ended-- // Ended reports one booking less until all webhooks have come
+				ended-- // the result is too low by one until all webhooks have arrived
 			}
 			if err == nil && time.Since(said) >= 5*time.Second {
 				said = time.Now()

@@ -53,7 +53,7 @@ func TestFleetOnSQLiteHasAGoodVerdict(t *testing.T) {
 	hasGoodVerdict(t, options{bookings: 12, workers: 3, kills: 2}, `tokens    1, for 5 processes`)
 }
 
-// During CheckAvail neither process keeps a database connection.
+// During CheckAvail no process keeps a database connection.
 func TestOnlyOneOfTwoProcessesBeginsABooking(t *testing.T) {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
@@ -68,7 +68,7 @@ func TestOnlyOneOfTwoProcessesBeginsABooking(t *testing.T) {
 			r.SetURL(target)
 			if strings.HasSuffix(r.In.URL.Path, "/checkAvail") {
 				assert.Zero(t, w.db.Stats().InUse, "connections")
-				if !begun.Swap(true) { // the other process is faster
+				if !begun.Swap(true) { // here the other process begins the booking first
 					assert.NoError(t, begin())
 				}
 			}

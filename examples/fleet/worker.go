@@ -1,5 +1,5 @@
-// A worker is one process of the fleet. It may die at any point, because the database has everything that another process
-// needs to continue.
+// A worker is one process of the service. It may die at any point, because another process finds all that it needs in
+// the database.
 
 package main
 
@@ -95,7 +95,7 @@ func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	}
 	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, hotelstayssql.JournalOptions{
 		Client: w.client, OnOutcome: storeOutcome, Keys: keys, BookTimeout: bookTimeout,
-		PollInterval: 100 * time.Millisecond, // short, because time runs faster here: a minute takes a second
+		PollInterval: 100 * time.Millisecond, // short, because in this program a minute takes a second
 	})
 	return w, err
 }
@@ -135,8 +135,8 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	}
 	<-ctx.Done()
 
-	// Stop the webhooks first: other workers receive the next deliveries. Then let the bookings end, because an
-	// answer to Book saves ten minutes of polls. Stop the polls last: other workers continue them.
+	// First stop the webhooks: other workers receive the next deliveries. Then let the bookings end, because an
+	// answer to Book saves ten minutes of polls. Last stop the polls: other workers continue with them.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	err = server.Shutdown(ending)

@@ -3,9 +3,9 @@
 //
 //	go run ./examples/quickstart
 //
-// It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and
-// HOTELSTAYS_APP_SECRET it runs against that service. Then it stops before booking, which costs
-// money, unless HOTELSTAYS_ALLOW_BOOKING=1 is set. It books only fully refundable offers.
+// It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET it
+// runs against that service. It then books only if HOTELSTAYS_ALLOW_BOOKING=1 is set, because a booking costs money. It
+// books only fully refundable offers.
 package main
 
 import (
@@ -110,8 +110,8 @@ func cities(srv *hotelstaystest.Server) (names []string) {
 	return names
 }
 
-// findOffer returns an offer of a hotel after CheckAvail. It returns nil if no offer can be cancelled free of charge
-// for at least 24 more hours.
+// findOffer returns an offer of a hotel, as CheckAvail returned it. It returns nil if no offer can be cancelled free of
+// charge for at least 24 more hours.
 func findOffer(
 	ctx context.Context, client *hotelstays.Client, search *hotelstays.HotelListRequest, hotel types.Hotel,
 ) (*types.RoomRatePkg, error) {

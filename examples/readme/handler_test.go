@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The names that the handler leaves to the reader.
+// The variables and functions that the reader of the guide declares.
 var (
 	patience time.Duration
 	booking  *hotelstays.BookRequest

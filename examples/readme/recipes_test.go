@@ -1,4 +1,4 @@
-// The blocks of README and guides as functions, and tests of their results.
+// The blocks of README and guides as functions, and tests of these functions.
 
 package main
 
@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The names that the blocks use and the reader declares.
+// The variables that the reader of the blocks declares.
 var (
 	session, baseURL string
 	key              string
@@ -43,7 +43,7 @@ const reference = "ref-1"
 
 var signingSecret = types.NewSecret("signing-secret")
 
-// save keeps only the first recovery: this simulates a crash during Book.
+// save stores only the first recovery, as if the process had crashed during Book.
 func save(_ context.Context, recovery *hotelstays.BookingRecovery) (err error) {
 	if saved == nil {
 		saved, err = json.Marshal(recovery)

@@ -1,10 +1,10 @@
-// Recovery books a hotel, is killed during Book, starts again and finds its order.
+// Recovery shows a program that is killed during Book, starts again and finds its order.
 //
 //	go run ./examples/recovery
 //
-// This process runs a sandbox. It makes the order immediately, but answers Book a minute later. The second
-// process is a booking engine. It stores its recovery on disk, calls Book, and is killed in that minute. The
-// third process is the engine again: it reads the recovery and finds the order.
+// The first process runs a sandbox, which makes the order immediately, but answers Book a minute later. The second
+// process is a booking engine. It stores its recovery on disk, calls Book, and is killed before the answer. The third
+// process is the engine again. It reads the recovery and finds the order.
 package main
 
 import (
@@ -45,8 +45,8 @@ func main() {
 	}
 }
 
-// direct starts the sandbox and the engine, kills the engine and starts it again. The first Book is
-// refused, the second is answered a minute late, and the first poll fails.
+// direct starts the sandbox and the engine, kills the engine and starts it again. The sandbox refuses the first Book,
+// answers the second Book a minute late, and lets the first poll fail.
 func direct(ctx context.Context) error {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
@@ -123,7 +123,7 @@ func engine(ctx context.Context, file, city string) error {
 		}
 		fmt.Println("engine:   continues, and looks for reference", recovery.CustomerReferenceNo)
 		outcome, err = client.RecoverBooking(ctx, &recovery)
-	case !errors.Is(readErr, fs.ErrNotExist): // the file may hold an open booking, so do not book again
+	case !errors.Is(readErr, fs.ErrNotExist): // the file may contain an unfinished booking, so do not book again
 		return readErr
 	default:
 		var req *hotelstays.BookRequest
