@@ -6,8 +6,6 @@
 package main
 
 import (
-	"context"
-	"database/sql"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +22,6 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // screens has a light desktop and a dark phone, so the tests cover both sizes and both colour schemes.
@@ -176,72 +173,4 @@ func (p *tab) verifyDownload(reference string) {
 		document, err := os.ReadFile(filepath.Join(dir, resp.Voucher.VoucherNumber+".pdf"))
 		return err == nil && hotelstays.VerifyVoucher(document, resp.Voucher) == nil
 	}, time.Minute, 20*time.Millisecond, "the voucher should be downloaded as it was issued")
-}
-
-func TestBrowserShowsFailures(t *testing.T) {
-	for _, screen := range screens {
-		t.Run(screen.Name, func(t *testing.T) {
-			p := openTab(t, screen, hotelstaystest.Config{})
-			p.Do(chromedp.Navigate(p.site.base + "/nowhere"))
-			p.WaitFor("h1", "There is no such page")
-			p.check("problem")
-
-			p.Do(chromedp.Navigate(p.site.base + p.site.toCheckout(60)))
-			p.WaitFor("h1", "Who is travelling?")
-			p.fillGuests()
-			p.site.cut(hotelstays.OpBook, true)
-			p.site.status(hotelstays.OpQueryOrders, 503, -1)
-			p.Click("main button")
-			p.WaitFor("#panel h2", "We are ") // "booking the room" or "finding out"
-			reference := strings.TrimPrefix(p.address(), "/orders/")
-			require.NoError(t, p.site.engine.journal.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-				return change(ctx, tx, reference, func(o *order) { o.Since = o.Since.Add(-patient) })
-			}))
-			p.WaitFor("#panel h2", "We are finding out whether your room is booked")
-			p.check("finding out")
-			p.Do(chromedp.Navigate(p.site.base + "/oncall/"))
-			p.WaitFor(".rows", reference, "booking")
-			p.check("on call")
-			p.Click(".rows .button")
-			p.WaitFor("h1", "Retry booking "+reference)
-			p.Fill("#reason", "the guest has called")
-			p.Click("form button")
-			p.WaitFor("[role=status]", "polls for this booking now")
-			assert.Contains(t, p.site.log.String(), `reason="the guest has called"`)
-			p.Do(chromedp.Navigate(p.site.base + "/orders/" + reference))
-			p.site.srv.ClearFaults()
-			p.site.srv.SendWebhook(reference, types.EventOrderCreated)
-			p.WaitFor("#panel h2", "Waiting for the hotel to confirm")
-			p.site.engine.endSends() // the next poll comes half a minute later
-
-			address := p.site.toCheckout(60)
-			p.site.srv.CloseRate(p.site.checkoutAt(address).Offer.RatePkgID)
-			p.site.post(address+"/check", nil)
-			p.Do(chromedp.Navigate(p.site.base + address))
-			p.WaitFor("h1", "This room is sold out")
-			p.check("gone")
-		})
-	}
-}
-
-// Every link, button and field can be reached with the keyboard and shows its focus.
-func TestBrowserShowsTheFocus(t *testing.T) {
-	p := openTab(t, browsertest.Screens[0], hotelstaystest.Config{})
-	p.WaitFor("h1", "Where would you like to stay?")
-	targets := browsertest.Eval[int](p.Tab, `document.querySelectorAll("a, button, input").length`)
-	reached := map[string]bool{}
-	for range 60 { // a date field takes the focus several times
-		p.Do(chromedp.KeyEvent("\t"))
-		where := browsertest.Eval[string](p.Tab, `(() => {
-			const e = document.activeElement, style = getComputedStyle(e);
-			return [e.id || e.textContent.trim(), style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2].join(": ");
-		})()`)
-		name, visible, _ := strings.Cut(where, ": ")
-		if strings.HasPrefix(name, "Skip") && len(reached) > 1 {
-			break
-		}
-		assert.Equal(t, "true", visible, "the focus on %q cannot be seen", name)
-		reached[name] = true
-	}
-	assert.Len(t, reached, targets)
 }

@@ -155,18 +155,12 @@ func day(d types.Date) string {
 	return at.Format("Mon 2 Jan 2006")
 }
 
-// boards maps codes of meal plans to the names used in the trade. The API's document has no names.
-var boards = map[types.BoardID]string{
-	types.BoardRO: "Room only", types.BoardBB: "Bed and breakfast", types.BoardHB: "Half board", types.BoardFB: "Full board",
-	types.BoardAI: "All inclusive",
-}
-
 // meals describes the meals of an offer.
 func meals(board *types.Board) string {
 	if board == nil {
 		return "Meals not stated"
 	}
-	return cmp.Or(board.BoardName.In("en"), boards[board.BoardID], "Meal plan "+string(board.BoardID))
+	return cmp.Or(board.BoardName.In("en"), "Meal plan "+string(board.BoardID))
 }
 
 // refund describes whether and until when an offer is refundable.

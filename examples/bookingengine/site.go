@@ -114,8 +114,7 @@ func (s *site) stream(h handler) http.Handler {
 			level = slog.LevelError
 		}
 		s.log.Log(ctx, level, "a page failed", "method", r.Method, "path", r.URL.Path, "error", err, "page", id)
-		reload := r.Method == http.MethodGet && told.Status > http.StatusInternalServerError
-		s.render(w, told.Status, "problem", map[string]any{"Told": told, "ID": id, "Reload": reload})
+		s.render(w, told.Status, "problem", map[string]any{"Told": told, "ID": id})
 	})
 }
 

@@ -26,21 +26,12 @@ import (
 func TestSearchFormNamesWrongFields(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		for _, test := range []struct{ field, value, told string }{
-			{"destination", " ", "Enter the name of a city."},
 			{"destination", strings.Repeat("x", 101), "Enter the name of a city."},
-			{"check_in", "21.01.2027", "Choose a day of arrival that is not past."},
+			{"destination", "Nowhere", "We know no city"},
 			{"check_in", "1999-12-01", "Choose a day of arrival that is not past."},
-			{"check_out", "", "Choose a day of departure after the arrival"},
-			{"check_out", "1999-12-02", "Choose a day of departure after the arrival"},
 			{"check_out", "2099-01-01", "30 nights later at most."},
 			{"rooms", "5", "Choose a number from 1 to 4."},
-			{"rooms", "0", "Choose a number from 1 to 4."},
-			{"adults", "", "Choose a number from 1 to 6."},
 			{"children", "4, nine", "Enter the age of each child"},
-			{"children", "18", "Enter the age of each child"},
-			{"children", "-1", "Enter the age of each child"},
-			{"children", "1 2 3 4 5", "up to 4 children"},
-			{"destination", s.srv.CityName(1) + "x", s.srv.CityName(1)},
 		} {
 			address, err := url.Parse(s.searchAddress(60))
 			require.NoError(t, err)
@@ -52,34 +43,7 @@ func TestSearchFormNamesWrongFields(t *testing.T) {
 			assert.Regexp(t, `id="`+test.field+`-error">[^<]*`+test.told, w.Body)
 		}
 		assert.Zero(t, s.srv.Ledger().Count(""), "nothing was asked")
-		s.shows("/", `value="`+s.srv.CityName(0)+`" list="cities"`)
 		s.shows("/", `<option value="`+s.srv.CityName(1)+`">`)
-		day := string(types.DateOf(time.Now()))
-		s.get("/hotels?" + url.Values{"destination": {s.srv.CityName(0)}, "rooms": {"4"}, "adults": {"6"}, "children": {"0; 17,1 2"},
-			"check_in": {day}, "check_out": {string(types.DateOf(time.Now().AddDate(0, 0, 30)))}}.Encode())
-	})
-}
-
-func TestPageSaysThatASearchFoundNoHotels(t *testing.T) {
-	for reason, told := range map[types.EmptyReasonCode]string{
-		types.EmptyReasonNoSupplierAnswered:  "Please search again in a moment.",
-		types.EmptyReasonNoSupplierPermitted: "Please try other dates, or another city.",
-	} {
-		inBubble(t, func(s *testSite) { s.shows(s.searchAddress(60), told) },
-			hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: reason}})
-	}
-}
-
-func TestHotelIDMayContainAnyCharacter(t *testing.T) {
-	inBubble(t, func(s *testSite) {
-		hotels := []types.Hotel{{ID: "A/1?b=%2F&c#d"}}
-		s.searches.Add("one", search{ID: "one", Hotels: hotels})
-		var page strings.Builder
-		found := map[string]any{"Search": search{ID: "one"}, "Arriving": hotels}
-		require.NoError(t, s.pages.ExecuteTemplate(&page, "hotels.html", found))
-		require.Len(t, links(page.String()), 1)
-		s.send(http.MethodGet, links(page.String())[0], nil)
-		assert.Contains(t, s.log.String(), "hotelstays: HotelRates", "the hotel was found and asked for")
 	})
 }
 
@@ -195,10 +159,7 @@ func TestGuestSeesNoErrorText(t *testing.T) {
 		told   string
 	}{
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503}, http.StatusServiceUnavailable, busy},
-		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429}, http.StatusServiceUnavailable, busy},
-		{hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}, http.StatusServiceUnavailable, busy},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}, http.StatusInternalServerError, ours},
-		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403}, http.StatusInternalServerError, ours},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 400}, http.StatusBadRequest, "These details were not accepted"},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}, http.StatusGatewayTimeout, busy},
 	} {
@@ -210,7 +171,6 @@ func TestGuestSeesNoErrorText(t *testing.T) {
 			page := w.Body.String()
 			assert.Equal(t, test.status, w.Code)
 			assert.Contains(t, page, test.told)
-			assert.Equal(t, test.told == busy, strings.Contains(page, "Try again"))
 			assert.NotContains(t, page, "HotelList")
 			assert.NotContains(t, page, "hotelstays:")
 			id := regexp.MustCompile(`please quote ([0-9a-f-]{36})`).FindStringSubmatch(page)
@@ -290,43 +250,16 @@ func TestExpiredSessionNeedsANewSearch(t *testing.T) {
 	})
 }
 
-// Such requests come from forms of other sites, or from expired pages, or go to unknown addresses.
-func TestInvalidRequestsAreRefused(t *testing.T) {
+// The site has no login, so only this machine may open it, and forms of other sites book nothing.
+func TestForeignHostNamesAndFormsAreRefused(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		address := s.toCheckout(60)
-		r := request(http.MethodPost, address+"/book", guests())
-		r.Header.Set("Sec-Fetch-Site", "cross-site")
-		w := s.answer(r)
-		assert.Equal(t, http.StatusForbidden, w.Code)
-		assert.Contains(t, w.Body.String(), "This form came from another site")
-
-		for _, test := range []struct {
-			method, address string
-			status          int
-			told            string
-		}{
-			{http.MethodGet, "/nowhere", http.StatusNotFound, "There is no such page"},
-			{http.MethodGet, "/orders/unknown", http.StatusNotFound, "There is no such booking"},
-			{http.MethodGet, "/orders/unknown/events", http.StatusNotFound, "There is no such booking"},
-			{http.MethodGet, "/checkouts/unknown", http.StatusNotFound, "This page has expired"},
-			{http.MethodGet, "/searches/unknown/hotels/unknown", http.StatusNotFound, "This page has expired"},
-			{http.MethodPost, "/checkouts/unknown/check", http.StatusNotFound, "This page has expired"},
-			{http.MethodPost, address + "/agree", http.StatusBadRequest, "Please go back and send the form again"},
-		} {
-			w := s.send(test.method, test.address, nil)
-			assert.Equal(t, test.status, w.Code, test.address)
-			assert.Contains(t, w.Body.String(), test.told, test.address)
-		}
+		form := request(http.MethodPost, s.toCheckout(60)+"/book", guests())
+		form.Header.Set("Sec-Fetch-Site", "cross-site")
+		assert.Equal(t, http.StatusForbidden, s.answer(form).Code)
 		assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
-	})
-}
 
-// The site has no login, so neither a foreign host name nor the host name of the webhooks opens it.
-func TestOnlyLoopbackNamesOpenTheSite(t *testing.T) {
-	inBubble(t, func(s *testSite) {
 		for host, status := range map[string]int{
-			"127.0.0.1:8090": http.StatusOK, "[::1]:8090": http.StatusOK, "localhost:8090": http.StatusOK, "LOCALHOST": http.StatusOK,
-			"host.example:8090": http.StatusMisdirectedRequest, "localhost.host.example": http.StatusMisdirectedRequest,
+			"[::1]:8090": http.StatusOK, "localhost": http.StatusOK, "localhost.host.example": http.StatusMisdirectedRequest,
 			"192.0.2.1": http.StatusMisdirectedRequest, "": http.StatusMisdirectedRequest,
 		} {
 			r := request(http.MethodGet, "/", nil)
