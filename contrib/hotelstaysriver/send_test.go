@@ -122,23 +122,6 @@ func TestDatabaseCrashDoesNotLoseTheMarkOfBookOrCancel(t *testing.T) {
 	}
 }
 
-// A process that dies during Book leaves a marked job. The schedule of polls starts when Book has certainly ended.
-func TestBookingOfADeadProcessIsPolledAfterBookTimeout(t *testing.T) {
-	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Minute })
-	w.marked("ref-1")
-	assert.Empty(t, w.job("ref-1").Args.Request, "the request is erased when it is sent")
-	w.BookElsewhere("ref-1") // the process dies before the answer, but the order exists
-
-	w.Work()
-	_, err := w.Engine.Send(t.Context(), "ref-1")
-	require.ErrorIs(t, err, durable.ErrAlreadyStarted, "a booking is sent once")
-	w.Fleet.Pass(50 * time.Second)
-	assert.True(t, w.asleep(), "Book may still be in progress")
-	w.Fleet.Pass(15 * time.Second)
-	w.HasState("ref-1", durable.EndingFound, 0)
-	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
-}
-
 func TestSendWaitsForALockAtMostBookTimeout(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Second })
 	w.Begin("ref-1")
@@ -183,40 +166,6 @@ func TestNextRoundStoresTheEndOfAFrozenBook(t *testing.T) {
 				assert.WithinDuration(t, time.Now(), stored.Args.Earlier, patience)
 			}
 		})
-	}
-}
-
-// While the order of a frozen Book may still appear, a refusal ends nothing.
-func TestRefusalEndsNoBookingWhileTheOrderOfAFrozenBookMayAppear(t *testing.T) {
-	w := newWorld(t, nil)
-	thaw := w.frozen("ref-1")
-	w.ends("ref-1", durable.EndingAbsent)
-	require.NoError(t, w.BeginAlone(w.Request("ref-1")))
-	w.Inject(bookingstest.BookRefused)
-	held := w.Hold("/book")
-	done := make(chan error)
-	go func() { _, err := w.World.Send(t.Context(), "ref-1"); done <- err }()
-	held.Wait()
-	thaw()
-	held.Release()
-	var unknown *hotelstays.OutcomeUnknownError
-	require.ErrorAs(t, <-done, &unknown)
-	assert.ErrorIs(t, unknown.Err, hotelstays.ErrRateChanged)
-	assert.Zero(t, w.Row("ref-1").Ended)
-}
-
-// The job keeps how the order differs from the expected offer.
-func TestJobStoresHowTheOrderDiffersFromTheOffer(t *testing.T) {
-	w := newWorld(t, nil)
-	w.Accounts[0].Offer.TotalRate.NetRate.Amount = "0.01"
-	w.Begin("answered")
-	changes := w.MustSend("answered").Changes
-	assert.NotEmpty(t, changes.Changes)
-	w.SendUnknown("polled", bookingstest.BookMade)
-	w.Work()
-	w.HasState("polled", durable.EndingFound, time.Minute)
-	for _, reference := range []string{"answered", "polled"} {
-		assert.Equal(t, changes.String(), w.job(reference).Args.Changes.String(), reference)
 	}
 }
 

@@ -109,29 +109,6 @@ func TestRunThatLostItsJobStoresAndDeliversNothing(t *testing.T) {
 	assert.Empty(t, log.String())
 }
 
-// If Book ends while a worker polls, a new schedule of polls begins. The current poll began before the end of Book, so
-// it proves nothing.
-func TestPollDuringBookProvesNothing(t *testing.T) {
-	for name, ended := range map[string]time.Duration{"the row has a Book that ended 11 minutes ago": 11 * time.Minute,
-		"the row has a Book that ended 2 minutes ago": 2 * time.Minute, "the row has a Book in progress": 0} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: time.Hour})
-			thaw := w.frozen("ref-1")
-			if ended > 0 { // workers have polled since BookBy, and stored that time as the end of Book
-				w.change("ref-1", func(b bookingstest.Booking) bookingstest.Booking { b.Recovery = *w.ended("ref-1", ended); return b })
-			}
-			polled := fetch(w, durable.KindBooking, "ref-1")
-			thaw()
-			stored := w.job("ref-1")
-			assert.Equal(t, "running", stored.State, "no second worker gets the job")
-			require.ErrorAs(t, w.run(t.Context(), polled), new(*river.JobSnoozeError))
-			assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpQueryOrders))
-			assert.Equal(t, stored, w.job("ref-1"))
-			assert.Equal(t, bookingstest.Row{State: "pending"}, w.Row("ref-1"))
-		})
-	}
-}
-
 // With River's default policy the ninth pause would be two hours. Every error of OnOutcome is a failure, even an error
 // that matches ErrMoved.
 func TestPauseAfterAFailureFollowsNextRetry(t *testing.T) {
@@ -188,23 +165,6 @@ func TestFrozenCancelIsSentAndDeliveredOnce(t *testing.T) {
 	stop()
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
-}
-
-// After a failed read the cancellation waits longer than a second.
-func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
-	w := newWorld(t, nil)
-	w.Booked("ref-1")
-	w.Inject(bookingstest.NoPoll)
-	require.NoError(t, w.CancelAlone("ref-1", nil))
-	w.Work()
-	w.Eventually("the cancellation waits", func() (waits bool) {
-		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() + interval '30 seconds' FROM river_job WHERE kind = $1`,
-			cancelJob{}.Kind()).Scan(&waits))
-		return waits
-	})
-	w.ClearFaults()
-	require.NoError(t, w.Engine.Wake(t.Context(), "ref-1"))
-	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
 func TestUnsentCancellationMayBeginAgainAfterRiverCancelledItsJob(t *testing.T) {
@@ -273,26 +233,6 @@ func TestListReadsAllPagesInOrder(t *testing.T) {
 	for _, err := range w.Engine.List(ended) {
 		assert.ErrorIs(t, err, context.Canceled)
 	}
-}
-
-func TestAbandonErasesTheRequest(t *testing.T) {
-	w := newWorld(t, nil)
-	w.Begin("ref-1")
-	assert.NotEmpty(t, w.job("ref-1").Args.Request)
-	require.NoError(t, w.Engine.Abandon(t.Context(), "ref-1"))
-	assert.Equal(t, "cancelled", w.job("ref-1").State)
-	assert.Empty(t, w.job("ref-1").Args.Request)
-}
-
-func TestWorkerThatPollsDuringAbandonStoresNothing(t *testing.T) {
-	w := newWorld(t, nil)
-	w.SendUnknown("ref-1", bookingstest.BookLost)
-	w.Fleet.Pass(11 * time.Minute)
-	polled := fetch(w, durable.KindBooking, "ref-1")
-	require.NoError(t, w.Engine.Abandon(t.Context(), "ref-1"))
-	_ = w.run(t.Context(), polled)
-	assert.Equal(t, "cancelled", w.job("ref-1").State)
-	assert.Equal(t, "pending", w.Row("ref-1").State, "OnOutcome is not called")
 }
 
 func TestRetryReopensAJobThatRiverCancelled(t *testing.T) {
@@ -499,4 +439,30 @@ func TestFirstJobsOfEachAccountRunBeforeOtherJobs(t *testing.T) {
 	first, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	assert.Equal(t, []string{"loud ref-1", "quiet ref-1", "loud ref-2", "quiet ref-2", "loud ref-3"}, first)
+}
+
+func TestAbandonErasesTheRequest(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Begin("ref-1")
+	assert.NotEmpty(t, w.job("ref-1").Args.Request)
+	require.NoError(t, w.Engine.Abandon(t.Context(), "ref-1"))
+	assert.Equal(t, "cancelled", w.job("ref-1").State)
+	assert.Empty(t, w.job("ref-1").Args.Request)
+}
+
+// After a failed read the cancellation waits longer than a second.
+func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Booked("ref-1")
+	w.Inject(bookingstest.NoPoll)
+	require.NoError(t, w.CancelAlone("ref-1", nil))
+	w.Work()
+	w.Eventually("the cancellation waits", func() (waits bool) {
+		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() + interval '30 seconds' FROM river_job WHERE kind = $1`,
+			cancelJob{}.Kind()).Scan(&waits))
+		return waits
+	})
+	w.ClearFaults()
+	require.NoError(t, w.Engine.Wake(t.Context(), "ref-1"))
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }

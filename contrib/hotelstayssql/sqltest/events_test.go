@@ -250,48 +250,23 @@ func TestFleetCanChangeFromClaimToHandleTx(t *testing.T) {
 	assert.EqualValues(t, 1, db.handled(t))
 }
 
-const (
-	eventsAtOnce  = 16
-	callersAtOnce = 10
-)
-
-// handleAll handles each event several times. Other processes handle the same events.
-func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect) error {
-	s, err := hotelstayssql.NewEventStore(pool, dialect, nil)
-	if err != nil {
-		return err
-	}
-	var wg sync.WaitGroup
-	failures := make([]error, callersAtOnce)
-	for i := range failures {
-		wg.Go(func() {
-			for _, n := range rand.Perm(eventsAtOnce) {
-				// Two events have the same body, and so a common key, so that transactions wait for each other.
-				e := event(fmt.Sprint("id ", n), fmt.Sprint("body ", n/2))
-				failures[i] = errors.Join(failures[i], s.HandleTx(ctx, e, insert(n/2)))
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(failures...)
-}
-
+// Two events have the same body, and so a common key, so that transactions wait for each other.
 func TestTwoProcessesHandleAnEventOnce(t *testing.T) {
-	for name, dies := range map[string]bool{"both processes finish": false, "one process dies": true} {
-		t.Run(name, func(t *testing.T) {
-			onEachAlone(t, func(t *testing.T, db *database) {
-				other := db.startHandler(t)
-				if dies {
-					require.Eventually(t, func() bool { return db.handled(t) > 0 }, patience, time.Millisecond)
-					other.Kill()
-				}
-				require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
-				if !dies {
-					require.NoError(t, other.Wait())
-				}
-				assert.EqualValues(t, eventsAtOnce/2, db.handled(t))
-				assert.EqualValues(t, eventsAtOnce/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))
-			})
-		})
-	}
+	const events, callers = 16, 10
+	onEachAlone(t, func(t *testing.T, db *database) {
+		var wg sync.WaitGroup
+		for range 2 {
+			s := newEvents(t, db.open(t), db.dialect)
+			for range callers {
+				wg.Go(func() {
+					for _, n := range rand.Perm(events) {
+						assert.NoError(t, s.HandleTx(t.Context(), event(fmt.Sprint("id ", n), fmt.Sprint("body ", n/2)), insert(n/2)))
+					}
+				})
+			}
+		}
+		wg.Wait()
+		assert.EqualValues(t, events/2, db.handled(t))
+		assert.EqualValues(t, events/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))
+	})
 }

@@ -308,38 +308,6 @@ func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 	}
 }
 
-// max_page_count simulates a full disk: SQLite reports both in the same way, and may undo the transaction.
-func TestOutcomeIsDeliveredAfterAFullDisk(t *testing.T) {
-	for name, needs := range map[string]string{
-		"no space for the journal's row": `UPDATE ON hotelstays_journal WHEN NEW.live <> 1`,
-		"no space for the caller's row":  `UPDATE ON bookings`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := inDatabase(t)
-			log := make(logLines, 100)
-			p := newProcess(t, db, nil).through(db.DB, log.receive) // its only connection has the limit
-			db.exec(t, `CREATE TABLE ballast (content blob NOT NULL)`)
-			db.exec(t, `CREATE TRIGGER needs_space AFTER `+needs+` BEGIN INSERT INTO ballast (content) VALUES (zeroblob(400000)); END`)
-			p.Begin("ref-1")
-			db.exec(t, fmt.Sprint(`PRAGMA max_page_count = `, db.number(t, `PRAGMA page_count`)+20)) // space for small writes
-			outcome, err := p.Send(t.Context(), "ref-1")
-			require.ErrorContains(t, err, "full")
-			assert.ErrorContains(t, err, `reference "ref-1" is found, but that was not stored`)
-			require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
-			p.Fleet.Pass(time.Minute)
-			p.Work()
-			assert.Contains(t, <-log, "full")
-			assert.Equal(t, bookingstest.Row{State: "pending"}, p.Row("ref-1"))
-			assert.Equal(t, durable.PhasePolling, p.Fleet.Stored("ref-1").Phase(time.Now()))
-
-			db.exec(t, `PRAGMA max_page_count = 1000000`)
-			p.HasState("ref-1", durable.EndingFound, time.Minute)
-			assert.Equal(t, bookingstest.Row{State: "found", Order: outcome.Order.PlatformReferenceNo, Ended: 1}, p.Row("ref-1"))
-			assert.Equal(t, map[string]int{"ref-1": 1}, p.OrdersMade())
-		})
-	}
-}
-
 func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 	other := map[hotelstayssql.Dialect]hotelstayssql.Dialect{hotelstayssql.SQLite: hotelstayssql.PostgreSQL,
 		hotelstayssql.PostgreSQL: hotelstayssql.MySQL, hotelstayssql.MySQL: hotelstayssql.SQLite}

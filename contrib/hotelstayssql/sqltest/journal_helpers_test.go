@@ -152,14 +152,6 @@ func (p *process) hold(path string, change journalOptions) (*process, *bookingst
 	return processOf(p.db, other.World), held
 }
 
-// sealed returns the stored request of a booking.
-func (p *process) sealed(reference string) (request []byte) {
-	p.Helper()
-	require.NoError(p, p.db.QueryRowContext(p.Context(), p.db.translate(`SELECT request FROM hotelstays_journal WHERE reference = ?`),
-		[]byte(reference)).Scan(&request))
-	return request
-}
-
 // fill stores n bookings whose Book ended three minutes ago with an unknown outcome.
 func (p *process) fill(n int, change func(i int, booking *bookingstest.Booking)) {
 	p.Helper()

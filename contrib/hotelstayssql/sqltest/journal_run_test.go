@@ -2,7 +2,6 @@ package sqltest
 
 import (
 	"context"
-	"database/sql"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -15,57 +14,16 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
-	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
-
-// The orders of two users need two reads.
-func TestRunReadsOrdersUntilNoneIsDue(t *testing.T) {
-	p := inProcess(t, nil)
-	p = p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Hour; p.db.followBookings(o) })
-	p.Booked("ref-1")
-	p.AddRow("ref-2")
-	require.NoError(t, p.BeginAlone(p.Request("ref-2"), hotelstays.WithUserRef("user-2")))
-	p.MustSend("ref-2")
-	p.ConfirmOrder("ref-1")
-	p.ConfirmOrder("ref-2")
-	p.Fleet.Pass(2 * time.Minute)
-	p.Work()
-	p.Eventually("both orders are read", func() bool { return p.changes("ref-1")+p.changes("ref-2") == 2 })
-	var users []string
-	for _, r := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
-		users = append(users, r.Header.Get("User-Ref"))
-	}
-	assert.ElementsMatch(t, []string{"", "user-2"}, users)
-}
 
 // notDue waits until no booking is due or leased. A lease lasts a minute.
 func (p *process) notDue() {
 	p.Helper()
 	p.Eventually("no booking is due or leased", func() bool { // after a poll, a booking is due 210 s later
 		return p.count(`live = 1 AND due <= ?`, time.Now().Add(75*time.Second).UnixMicro()) == 0
-	})
-}
-
-// If the poll finds an order, a second poll for only that booking compares the dates of the order. No booking ends as
-// absent.
-func TestOnePollAsksForManyBookings(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 50 })
-		p.BookElsewhere(many(7))
-		const n = 250
-		p.fill(n, nil)
-		p.AddRow(many(7))
-		p.Work()
-		p.HasState(many(7), durable.EndingFound, 0)
-		p.notDue()
-		assert.LessOrEqual(t, p.polls(), 6, "three polls for many bookings, and one poll for the booking with an order")
-		for _, r := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
-			assert.Less(t, r.BodySize, 110*len(`"",`+many(7)), "the body has about 100 references")
-		}
-		assert.EqualValues(t, n-1, p.count(`live = 1`))
 	})
 }
 
@@ -210,84 +168,4 @@ func TestHangingStatementEndsWithinTheLease(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The other worker ends the other bookings, also after the lease of the blocked row. When ctx ends, Run returns
-// although OnOutcome hangs.
-func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		const hangs, many = "many-000000", 6
-		p.fillBooked(many, func(i int, booking *bookingstest.Booking) {
-			if i > 2 { // the bookings 3 to 5 are due after several leases
-				booking.Due = time.Now().Add(5 * time.Minute)
-			}
-		})
-		end, calls := make(chan struct{}), atomic.Int32{}
-		p.db.SetMaxOpenConns(1) // goroutines wait for the pool in virtual time, but for SQLite's file lock in real time
-		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
-			o.MaxWorkers, o.PollInterval = 2, time.Second
-			o.OnOutcome = func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
-				if outcome.Recovery.CustomerReferenceNo == hangs {
-					calls.Add(1)
-					<-end
-				}
-				return p.Fleet.StoreRow(ctx, tx, outcome)
-			}
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		ran := make(chan error)
-		go func() { ran <- p.Journal.Run(ctx) }()
-		found := func() int64 { return p.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) }
-		time.Sleep(2 * time.Minute)
-		assert.EqualValues(t, 2, found())
-		time.Sleep(5 * time.Minute)
-		assert.EqualValues(t, many-1, found())
-		assert.EqualValues(t, 1, calls.Load())
-		cancel()
-		stopped := time.Now()
-		assert.ErrorContains(t, <-ran, hangs)
-		assert.Equal(t, 15*time.Second, time.Since(stopped))
-		close(end)
-		synctest.Wait()
-	})
-}
-
-// An OnCancel that ignores its ctx blocks one worker. An OnOrder that obeys its ctx ends with its lease.
-func TestHangingOnCancelBlocksOneWorker(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		end, failed := make(chan struct{}), false
-		checkDeadline := func(ctx context.Context) {
-			deadline, _ := ctx.Deadline()
-			assert.LessOrEqual(t, time.Until(deadline), 55*time.Second)
-		}
-		p.db.SetMaxOpenConns(1) // goroutines wait for the pool in virtual time, but for SQLite's file lock in real time
-		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
-			o.MaxWorkers, o.PollInterval = 2, time.Second
-			o.OnCancel = func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
-				if checkDeadline(ctx); c.CustomerReferenceNo == "hangs" {
-					<-end
-				} else if !failed { // a worker calls OnCancel again
-					failed = true
-					return errLost
-				}
-				return p.Fleet.StoreCancel(ctx, tx, c)
-			}
-			o.OnOrder = func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {
-				if checkDeadline(ctx); change.After.CustomerReferenceNo == "hangs" {
-					<-ctx.Done()
-				}
-				return p.Fleet.StoreOrder(ctx, tx, change)
-			}
-		})
-		p.Booked("hangs", "the next")
-		require.NoError(t, p.CancelAlone("hangs", nil))
-		stop := p.Work()
-		time.Sleep(2 * time.Minute) // the blocked row must be due before the second cancellation
-		require.NoError(t, p.CancelAlone("the next", nil))
-		time.Sleep(5 * time.Minute)
-		assert.EqualValues(t, 1, p.db.number(t, `SELECT cancels FROM bookings WHERE reference = 'the next'`))
-		assert.EqualValues(t, 1, p.changes("the next"))
-		close(end)
-		stop()
-	})
 }

@@ -3,7 +3,6 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -120,79 +119,6 @@ func TestOpenBookingsOfAnotherAccountAreLogged(t *testing.T) {
 		p.db.exec(t, `UPDATE hotelstays_journal SET booking = account WHERE live = 1`)
 		require.NoError(t, p.BeginAlone(p.Request("ref-1")))
 		assert.EqualValues(t, 2, p.count(`booking = account`), "the next round does not change rows of other accounts")
-	})
-}
-
-// The request is erased when it is sent.
-func TestRequestIsEncryptedUntilItIsSent(t *testing.T) {
-	p := inProcess(t, nil)
-	p.Begin("ref-1")
-	look := func() []byte {
-		booking, err := json.Marshal(p.Fleet.Stored("ref-1"))
-		require.NoError(t, err)
-		for _, private := range []string{"P1234567", "REF-1"} {
-			assert.NotContains(t, string(booking)+string(p.sealed("ref-1")), private)
-		}
-		return p.sealed("ref-1")
-	}
-	assert.NotEmpty(t, look())
-	require.ErrorIs(t, p.BeginAlone(p.Request("ref-1")), durable.ErrAlreadyBegun)
-	begun := p.sealed("ref-1")
-	tx, err := p.db.BeginTx(t.Context(), nil)
-	require.NoError(t, err)
-	require.ErrorIs(t, p.BeginTx(t.Context(), tx, p.Request("ref-1")), durable.ErrAlreadyBegun)
-	require.NoError(t, tx.Commit())
-	assert.Equal(t, begun, p.sealed("ref-1"), "the first request stays, even if the caller commits after the error")
-	p.MustSend("ref-1")
-	assert.Empty(t, look())
-	p.Begin("ref-2")
-	require.NotEmpty(t, p.sealed("ref-2"))
-	require.NoError(t, p.Abandon(t.Context(), "ref-2"))
-	assert.Empty(t, p.sealed("ref-2"), "an abandoned booking is never sent")
-}
-
-func TestRowEditedByHandIsKeptAndReported(t *testing.T) {
-	for name, edit := range map[string]func(text string) string{
-		"not JSON":          func(string) string { return "{" },
-		"another reference": func(text string) string { return strings.Replace(text, "ref-1", "ref-2", 1) },
-		"another account":   func(text string) string { return strings.Replace(text, `"fingerprint":"`, `"fingerprint":"x`, 1) },
-		"an open row with an ending": func(text string) string {
-			return strings.TrimSuffix(text, "}") + `,"ending":"absent"}`
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := inProcess(t, nil)
-			p.Begin("ref-1")
-			text, err := json.Marshal(p.Fleet.Stored("ref-1"))
-			require.NoError(t, err)
-			p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?`, []byte(edit(string(text))))
-			_, err = p.Send(t.Context(), "ref-1")
-			require.ErrorContains(t, err, "nothing was sent")
-			assert.ErrorContains(t, err, "changed by hand")
-
-			// The row is not changed, and does not delay other rows.
-			p.Begin("ref-0")
-			p.Work()
-			p.db.exec(t, `UPDATE hotelstays_journal SET due = 1`)
-			p.HasState("ref-0", durable.EndingFound, 0)
-			p.Eventually("the row is postponed", func() bool {
-				return p.count(`reference = ? AND due > 1 AND request IS NOT NULL`, []byte("ref-1")) == 1
-			})
-			assert.Equal(t, map[string]int{"ref-0": 1}, p.OrdersMade())
-		})
-	}
-}
-
-// There are more unreadable rows than Run reads with one statement.
-func TestManyRowsEditedByHandHideNoOtherRow(t *testing.T) {
-	p := inProcess(t, nil)
-	p.fill(120, nil)
-	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?, due = 1`, []byte("{"))
-	p.SendUnknown("ref-1", bookingstest.BookMade)
-	p.Work()
-	p.Eventually("ref-1 is found", func() bool {
-		assert.NoError(t, p.Wake(t.Context(), "ref-1"))
-		return p.Row("ref-1").State == "found"
 	})
 }
 

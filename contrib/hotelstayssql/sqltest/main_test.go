@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -28,16 +26,11 @@ import (
 type part struct {
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
-	bookingstest.Plan         // the plan of an engine; empty to handle events
-	Rounds            bool    // run the rounds of a benchmark instead of an engine
-	Service           *config // run the service of the README instead of an engine
+	bookingstest.Plan      // the plan of an engine; empty to handle events
+	Rounds            bool // run the rounds of a benchmark instead of an engine
 }
 
 func (p part) play() error {
-	if p.Service != nil {
-		slog.SetDefault(slog.New(slog.DiscardHandler)) // no log, because half of the requests fail on purpose
-		return run(chaostest.UntilClosed(), *p.Service)
-	}
 	db := &database{dialect: p.Dialect, driver: p.Driver, dsn: p.DSN}
 	var err error
 	if db.DB, err = openPool(p.Driver, p.DSN); err != nil {
@@ -46,12 +39,7 @@ func (p part) play() error {
 	if p.Rounds {
 		return rounds(p, db)
 	}
-	ctx := chaostest.UntilClosed()
-	if len(p.Accounts) > 0 {
-		return engine(ctx, p, db)
-	}
-	_, _ = os.Stdout.WriteString("ready\n")
-	return handleAll(ctx, db.DB, db.dialect)
+	return engine(chaostest.UntilClosed(), p, db)
 }
 
 func TestMain(m *testing.M) {
@@ -67,18 +55,6 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // most of the time a test waits for polls and commits
 	goleak.VerifyTestMain(m)
-}
-
-// startHandler starts a process that handles events, and waits until the process is ready.
-func (d *database) startHandler(t *testing.T) *chaostest.Process {
-	t.Helper()
-	p, err := chaostest.Start(d.part())
-	require.NoError(t, err)
-	t.Cleanup(p.Kill)
-	line, err := p.Line()
-	require.NoError(t, err)
-	require.Equal(t, "ready", line)
-	return p
 }
 
 func (d *database) part() part { return part{Dialect: d.dialect, Driver: d.driver, DSN: d.dsn} }
