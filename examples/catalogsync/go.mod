@@ -5,7 +5,6 @@ go 1.26.0
 replace github.com/hotelstays/hotelstays-go => ../..
 
 require (
-	github.com/gofrs/flock v0.13.1
 	github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
@@ -16,5 +15,4 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/shopspring/decimal v1.6.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 )

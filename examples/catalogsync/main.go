@@ -8,8 +8,8 @@
 //
 // It reads many cities at the same time, within the rate limits. FILE.part has a line for each complete city, with its
 // hotels. If FILE.part exists, a run removes an incomplete last line, and reads only the missing cities. So the program
-// may be killed at any point. FILE is always complete, and the next run replaces it. If another run is writing the same
-// file, the program ends with an error.
+// may be killed at any point. FILE is always complete, and the next run replaces it. Do not write the same file with
+// two runs at the same time.
 //
 // A hotel that several cities list is written once. The program recognises it by its platformHotelId, because its
 // hotelId belongs to a supplier and may change. Use platformHotelId as the key in a database, too. Some hotels have no
@@ -31,7 +31,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/sync/errgroup"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -132,7 +131,6 @@ func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, cit
 // catalogue collects the hotels in the file FILE.part. When FILE.part is complete, finish makes FILE from it.
 type catalogue struct {
 	file, service string
-	lock          *flock.Flock // lock of the file part; the system releases it when the process ends
 	part          *os.File
 	done          map[string]bool // cities that an earlier run has read
 
@@ -149,56 +147,22 @@ type entry struct {
 	Hotels  []*types.HotelMetadata `json:"hotels"`
 }
 
-// openCatalogue starts a catalogue, or continues the catalogue of an earlier run.
+// openCatalogue starts a catalogue, or continues the catalogue of an earlier run. It removes an incomplete last line.
 func openCatalogue(file, service string) (*catalogue, error) {
-	if info, err := os.Stat(file); file == "" || err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%q is not a file: set a file with -o", file)
-	}
-	c := &catalogue{file: file, service: service, lock: flock.New(file + ".part"), done: map[string]bool{}}
-	if err := c.open(); err != nil {
-		c.close()
+	part, err := os.OpenFile(file+".part", os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
 		return nil, err
 	}
-	return c, nil
-}
-
-// open locks and opens FILE.part, and removes an incomplete last line.
-func (c *catalogue) open() error {
-	mine, err := c.lock.TryLock()
-	if err == nil && mine {
-		mine, err = c.lockIsThere()
-	}
-	if err == nil && !mine {
-		err = fmt.Errorf("another run is writing %s: wait for it, or set another file with -o", c.file)
-	}
-	if err != nil {
-		return err
-	}
-	if c.part, err = os.OpenFile(c.file+".part", os.O_RDWR, 0); err != nil {
-		return err
-	}
+	c := &catalogue{file: file, service: service, part: part, done: map[string]bool{}}
 	for e, err := range c.entries() {
 		if err != nil {
-			return fmt.Errorf("continuing %s: %w", c.part.Name(), err)
+			c.close()
+			return nil, fmt.Errorf("continuing %s: %w", part.Name(), err)
 		}
 		c.done[e.City] = true
 		c.hotels += len(e.Hotels)
 	}
-	return c.part.Truncate(c.size)
-}
-
-// lockIsThere reports whether FILE.part is still the file that was locked. Another run may have removed that file when
-// it ended.
-func (c *catalogue) lockIsThere() (bool, error) {
-	locked, err := c.lock.Stat()
-	if err != nil {
-		return false, err
-	}
-	named, err := os.Stat(c.lock.Path())
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && os.SameFile(locked, named), err
+	return c, part.Truncate(c.size)
 }
 
 // entries yields the complete lines of FILE.part, and counts their bytes in size.
@@ -284,8 +248,7 @@ func (c *catalogue) finish() error {
 // close keeps FILE.part for the next run, unless it is empty.
 func (c *catalogue) close() {
 	if info, err := c.part.Stat(); err == nil && info.Size() == 0 {
-		os.Remove(c.part.Name()) // removed while this run still holds the lock
+		os.Remove(c.part.Name())
 	}
 	c.part.Close()
-	c.lock.Close()
 }
