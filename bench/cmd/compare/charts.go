@@ -66,12 +66,12 @@ func cpuChart(r results) chart {
 }
 
 func waitChart(r results) chart {
-	c := chart{File: "wait.svg", Title: "What a traveller waits for", Note: fmt.Sprintf("%s, gzip; this client", middle)}
+	c := chart{File: "wait.svg", Title: "What a traveller waits for", Note: fmt.Sprintf("%s, gzip; this client", origin.Far)}
 	for _, before := range connections {
 		g := group{Name: string(before)}
 		add := func(name string, rows []row, cellName, client string, of figure, ours bool) {
 			for _, one := range rows {
-				if one.name == fmt.Sprintf("%s%s, %s, %s", cellName, gzipped, before, middle) {
+				if one.name == fmt.Sprintf("%s%s, %s, %s", cellName, gzipped, before, origin.Far) {
 					wait := one.median(of, client)
 					g.Bars = append(g.Bars, bar{name, duration(wait), wait, ours})
 				}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
@@ -50,14 +51,14 @@ func promises(r results) []promise {
 		what := "page of 200 hotels: time of " + kind.Name + " ÷ time of this client"
 		all = append(all, atLeast([]float64{1.25, 2}[i], what, r.pages, theirs(wall, kind.Name)))
 	}
-	onMiddle := streams(fmt.Sprintf("%s, %s", warm, middle))
+	onFar := streams(fmt.Sprintf("%s, %s", warm, origin.Far))
 	return append(all,
 		atLeast(1, "page of 200 hotels, 8 and 64 callers: time of goccy ÷ time of this client", r.manyCallers, theirs(wall, peers.Goccy)),
 		atLeast(0.92, "CheckAvail: CPU of encoding/json ÷ CPU of this client", r.calls, theirs(cpu, peers.EncodingJSON)),
 		atLeast(0.85, "CheckAvail: CPU of goccy ÷ CPU of this client", r.calls, theirs(cpu, peers.Goccy)),
-		atMost(1.3, "HotelListStream, "+middle.String()+": time to the first hotel ÷ time to the first byte", onMiddle,
+		atMost(1.3, "HotelListStream, "+origin.Far.String()+": time to the first hotel ÷ time to the first byte", onFar,
 			func(r row) float64 { return r.median(toByte, peers.OurStream) }),
-		atLeast(5, "first hotel, without gzip: time of HotelList ÷ time of HotelListStream", keep(onMiddle, plain),
+		atLeast(5, "first hotel, without gzip: time of HotelList ÷ time of HotelListStream", keep(onFar, plain),
 			ratioOf(first, peers.OurList, peers.OurStream)),
 		atMost(0.05, "peak heap of 64 callers: HotelListStream ÷ HotelList", streams("64 callers"),
 			ratioOf(peak, peers.OurStream, peers.OurList)),

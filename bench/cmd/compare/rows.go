@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,49 +54,30 @@ func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []c
 
 const gzipped = ", gzip"
 
-// middle is the line over which all kinds of answers are measured. The other lines are only for compressed pages of 200
-// hotels.
-var middle = origin.Line{RoundTrip: 50 * time.Millisecond, Rate: 200}
-
-// onLine returns a cell for each state of the connection (warm, idle, cold), over a line with TLS and HTTP/2.
-func onLine(name string, op hotelstays.Operation, line origin.Line, prefix string) (all []cell) {
+// onLine returns a cell for each state of the connection (warm, idle, cold), over the line of a traveller with TLS and HTTP/2.
+func onLine(name string, op hotelstays.Operation, prefix string) (all []cell) {
 	for _, before := range connections {
-		all = append(all, cell{fmt.Sprintf("%s, %s, %s", name, before, line), op, origin.Over(origin.TLSHTTP2, line), prefix,
+		all = append(all, cell{fmt.Sprintf("%s, %s, %s", name, before, origin.Far), op, origin.Over(origin.TLSHTTP2, origin.Far), prefix,
 			measure.Load{Callers: 1, Warm: true}, before})
 	}
 	return all
 }
 
-func lineCells() (all []cell) {
-	for _, answer := range []struct {
-		name   string
-		op     hotelstays.Operation
-		prefix string
-	}{
-		{"20 hotels" + gzipped, hotelstays.OpHotelList, origin.PagePrefix + "20" + origin.GzipPrefix},
-		{"50 hotels" + gzipped, hotelstays.OpHotelList, origin.PagePrefix + "50" + origin.GzipPrefix},
-		{"200 hotels" + gzipped, hotelstays.OpHotelList, origin.GzipPrefix}, {"200 hotels", hotelstays.OpHotelList, ""},
-		{"HotelRates" + gzipped, hotelstays.OpHotelRates, origin.GzipPrefix}, {"CheckAvail", hotelstays.OpCheckAvail, ""},
-	} {
-		all = append(all, onLine(answer.name, answer.op, middle, answer.prefix)...)
-	}
-	for _, line := range origin.Lines {
-		if line != middle && line.RoundTrip > 0 {
-			all = append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, line, origin.GzipPrefix)...)
-		}
-	}
-	return all
+func lineCells() []cell {
+	return slices.Concat(
+		onLine("20 hotels"+gzipped, hotelstays.OpHotelList, origin.SmallPage+origin.GzipPrefix),
+		onLine("200 hotels"+gzipped, hotelstays.OpHotelList, origin.GzipPrefix),
+		onLine("CheckAvail", hotelstays.OpCheckAvail, ""))
 }
 
 // streamCells returns the cells for the clients of peers.Streams.
 func streamCells() []cell {
-	many := origin.Line{Rate: 1000}
 	all := []cell{
 		{"no limit", hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1, Warm: true}, warm},
-		{"64 callers", hotelstays.OpHotelList, origin.Over(origin.TLSHTTP2, many), "", measure.Load{Callers: 64, Warm: true}, warm},
+		{"64 callers", hotelstays.OpHotelList, origin.Over(origin.TLSHTTP2, origin.Near), "", measure.Load{Callers: 64, Warm: true}, warm},
 	}
-	all = append(all, onLine("200 hotels", hotelstays.OpHotelList, middle, "")...)
-	return append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, middle, origin.GzipPrefix)...)
+	all = append(all, onLine("200 hotels", hotelstays.OpHotelList, "")...)
+	return append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, origin.GzipPrefix)...)
 }
 
 // slowCells has the cells for 32 streams at the same time, each with the slow loop of peers.SlowLoop.

@@ -44,7 +44,6 @@ func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG
 func All() map[hotelstays.Operation][]byte {
 	return map[hotelstays.Operation][]byte{
 		hotelstays.OpHotelList:  HotelList(Page),
-		hotelstays.OpHotelRates: HotelRates(),
 		hotelstays.OpCheckAvail: CheckAvail(),
 	}
 }
@@ -68,17 +67,6 @@ func HotelList(hotels int) []byte {
 				"coordinates": object{"centerLat": 25.204849, "centerLng": 55.270783}, "parentDestinationId": g.uuid()},
 		},
 	})
-}
-
-// HotelRates returns the 40 rooms of a hotel, with 8 rates each.
-func HotelRates() []byte {
-	g := newGenerator(2)
-	hotelID := g.digits(7)
-	var rooms list
-	for i := range 40 {
-		rooms = append(rooms, g.room(hotelID, i, 8))
-	}
-	return envelope(object{"rooms": rooms})
 }
 
 // CheckAvail returns an offer that is still available, with exchange rates.

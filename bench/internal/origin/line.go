@@ -17,11 +17,8 @@ type Line struct {
 	Rate      int // Mbit/s
 }
 
-// Lines are the simulated networks between the clients and the servers of Start.
-var Lines = []Line{
-	{0, 1000}, {20 * time.Millisecond, 200}, {50 * time.Millisecond, 200}, {80 * time.Millisecond, 200},
-	{50 * time.Millisecond, 1000},
-}
+// Near is a line within a data centre. Far is the line of a traveller.
+var Near, Far = Line{0, 1000}, Line{50 * time.Millisecond, 200}
 
 func (l Line) String() string {
 	return fmt.Sprintf("%d ms, %d Mbit/s", l.RoundTrip.Milliseconds(), l.Rate)

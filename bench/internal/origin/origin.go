@@ -14,9 +14,8 @@ import (
 // GzipPrefix in front of an operation's path requests a compressed answer.
 const GzipPrefix = "/gzip"
 
-// PagePrefix and a number of hotels (20 or 50) in front of the path request a smaller page:
-// /hotels/20/gzip/api/search/hotelList.
-const PagePrefix = "/hotels/"
+// SmallPage in front of the path requests a page of 20 hotels: /20/gzip/api/search/hotelList.
+const SmallPage = "/20"
 
 // Handler answers the compared operations. If observe is not nil, it is called with each request and the request's
 // body.
@@ -28,9 +27,7 @@ func Handler(observe func(*http.Request, []byte)) http.Handler {
 	}
 	const list = "/api/search/hotelList"
 	serve("", list, answers.HotelList(answers.Page))
-	serve(PagePrefix+"50", list, answers.HotelList(50))
-	serve(PagePrefix+"20", list, answers.HotelList(20))
-	serve("", "/api/search/hotelRates", answers.HotelRates())
+	serve(SmallPage, list, answers.HotelList(20))
 	serve("", "/api/search/checkAvail", answers.CheckAvail())
 	return mux
 }

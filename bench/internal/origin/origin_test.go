@@ -23,7 +23,7 @@ func TestEachAddressUsesItsProtocol(t *testing.T) {
 	transport := &http.Transport{ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	for name, proto := range map[string]string{origin.HTTP1: "HTTP/1.1", origin.TLSHTTP1: "HTTP/1.1", origin.TLSHTTP2: "HTTP/2.0",
-		origin.Over(origin.TLSHTTP1, origin.Lines[1]): "HTTP/1.1", origin.Over(origin.TLSHTTP2, origin.Lines[1]): "HTTP/2.0"} {
+		origin.Over(origin.TLSHTTP1, origin.Far): "HTTP/1.1", origin.Over(origin.TLSHTTP2, origin.Far): "HTTP/2.0"} {
 		for _, prefix := range []string{"", origin.GzipPrefix} {
 			url := addresses.BaseURLs[name] + prefix + "/api/search/checkAvail"
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))

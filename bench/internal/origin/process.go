@@ -48,7 +48,7 @@ func Listen(h http.Handler) (Addresses, func()) {
 		if s.TLS == nil {
 			continue
 		}
-		for _, line := range Lines {
+		for _, line := range []Line{Near, Far} {
 			address, stop := line.through(s.Listener.Addr().String())
 			addresses.BaseURLs[Over(name, line)] = "https://" + address
 			stops = append(stops, stop)

@@ -31,11 +31,10 @@ func newOurs(baseURL string) (Peer, error) {
 	if err != nil {
 		return Peer{}, err
 	}
-	list, rates, avail := ourHotelList(), *hotelRates, *checkAvail
-	rates.SessionID, avail.SessionID = answers.Session, answers.Session
+	list, avail := ourHotelList(), *checkAvail
+	avail.SessionID = answers.Session
 	calls := map[hotelstays.Operation]Call{
 		hotelstays.OpHotelList:  func(ctx context.Context) (any, error) { return client.HotelList(ctx, list) },
-		hotelstays.OpHotelRates: func(ctx context.Context) (any, error) { return client.HotelRates(ctx, &rates) },
 		hotelstays.OpCheckAvail: func(ctx context.Context) (any, error) { return client.CheckAvail(ctx, &avail) },
 	}
 	return Peer{Calls: calls, Close: client.CloseIdleConnections}, nil

@@ -19,7 +19,7 @@ const Token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJiZW5jaCJ9.c2lnbmF0dXJlLW9mLXRoZS1
 // Call makes one call and returns the decoded data.
 type Call func(context.Context) (any, error)
 
-// Peer is a compared client. It is safe for concurrent use. Generated clients have no HotelRates.
+// Peer is a compared client. It is safe for concurrent use.
 type Peer struct {
 	Calls map[hotelstays.Operation]Call
 	Close func()
@@ -57,10 +57,6 @@ var (
 		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{7}}},
 		NationalityCode: "AE", PageSize: 200, SortBy: types.SortPriceAsc,
 	}
-	hotelRates = &hotelstays.HotelRatesRequest{
-		HotelID: answers.HotelIDs()[0], CheckIn: "2027-02-20", CheckOut: "2027-02-23",
-		RoomOccupancies: hotelList.RoomOccupancies, NationalityCode: "AE",
-	}
 	checkAvail = &hotelstays.CheckAvailRequest{RatePkgID: answers.RatePkgID}
 )
 
@@ -88,7 +84,6 @@ const hotelListPath = "/api/search/hotelList"
 func callsThrough(p post) map[hotelstays.Operation]Call {
 	return map[hotelstays.Operation]Call{
 		hotelstays.OpHotelList:  through[hotelstays.HotelListResponse](p, hotelListPath, hotelList),
-		hotelstays.OpHotelRates: through[hotelstays.HotelRatesResponse](p, "/api/search/hotelRates", hotelRates),
 		hotelstays.OpCheckAvail: through[hotelstays.CheckAvailResponse](p, "/api/search/checkAvail", checkAvail),
 	}
 }
