@@ -22,7 +22,6 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
-	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
@@ -145,60 +144,6 @@ func methodsOf(client *hotelstays.Client, db *database) ([]*method, error) {
 	}
 	return []*method{{name: "plain", book: client.BookAndRecover}, {name: "Book", book: journal.Book},
 		{name: "Begin+Send", book: beginAndSend}}, err
-}
-
-// BenchmarkAccounts compares bookings of 50 accounts in one journal with bookings of one account, in alternating
-// rounds.
-func BenchmarkAccounts(b *testing.B) {
-	for _, dialect := range dialects {
-		b.Run(string(dialect), func(b *testing.B) { benchmarkAccounts(b, dialect) })
-	}
-}
-
-func benchmarkAccounts(b *testing.B, dialect hotelstayssql.Dialect) {
-	db := create(b, dialect)
-	db.createTables(b)
-	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil),
-		hotelstaystest.Config{LedgerLimit: 1, Accounts: bookingstest.Accounts(50)})
-	clients, err := unlimited(s.Plan)
-	require.NoError(b, err)
-	b.Cleanup(clients[0].CloseIdleConnections)
-	known := map[string]*hotelstays.Client{}
-	for _, client := range clients {
-		known[client.Account()] = client
-	}
-	journal, err := hotelstayssql.NewJournal(db.DB, dialect, hotelstayssql.JournalOptions{
-		Clients:   func(account string) durable.BookingClient { return known[account] },
-		Keys:      []types.Secret{bookingstest.Key},
-		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
-	})
-	require.NoError(b, err)
-	ctx, cancel := context.WithCancel(b.Context())
-	var running sync.WaitGroup
-	running.Go(func() { _ = journal.Run(ctx) })
-	defer running.Wait()
-	defer cancel()
-	booking := func(accounts int) *method {
-		var next atomic.Int64
-		return &method{name: fmt.Sprint("accounts-", accounts), book: func(ctx context.Context, req *hotelstays.BookRequest,
-			opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-			i := int(next.Add(1)) % accounts
-			req = s.Accounts[i].Request(req.CustomerReferenceNo)
-			return journal.ForAccount(clients[i].Account()).Book(ctx, req, opts...)
-		}}
-	}
-	methods := []*method{booking(1), booking(len(clients))}
-	for _, m := range methods { // not measured: it gets the tokens
-		m.round(b, s.Accounts[0])
-		m.times = nil
-	}
-	for n := 0; b.Loop(); n++ {
-		for i := range methods {
-			methods[(n+i)%len(methods)].round(b, s.Accounts[0])
-		}
-	}
-	b.ReportMetric(methods[1].ratio(methods[0]), "time-of-50/of-1")
-	b.ReportMetric(0, "ns/op") // ns/op of a round means nothing here
 }
 
 // BenchmarkProcesses compares bookings in the journal with bookings of Client.BookAndRecover, in several processes

@@ -197,3 +197,11 @@ func (p *process) count(where string, args ...any) int64 {
 }
 
 func (p *process) polls() int { return p.Ledger().Count(hotelstays.OpQueryOrders) }
+
+// sealed returns the stored request of a booking.
+func (p *process) sealed(reference string) (request []byte) {
+	p.Helper()
+	require.NoError(p, p.db.QueryRowContext(p.Context(), p.db.translate(`SELECT request FROM hotelstays_journal WHERE reference = ?`),
+		[]byte(reference)).Scan(&request))
+	return request
+}

@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -216,4 +217,32 @@ func TestListReadsSeveralPages(t *testing.T) {
 		require.LessOrEqual(t, n, 251, "each row is listed once, although whole pages are unreadable")
 	}
 	assert.Equal(t, 251, n)
+}
+
+// The request is erased when it is sent.
+func TestRequestIsEncryptedUntilItIsSent(t *testing.T) {
+	p := inProcess(t, nil)
+	p.Begin("ref-1")
+	look := func() []byte {
+		booking, err := json.Marshal(p.Fleet.Stored("ref-1"))
+		require.NoError(t, err)
+		for _, private := range []string{"P1234567", "REF-1"} {
+			assert.NotContains(t, string(booking)+string(p.sealed("ref-1")), private)
+		}
+		return p.sealed("ref-1")
+	}
+	assert.NotEmpty(t, look())
+	require.ErrorIs(t, p.BeginAlone(p.Request("ref-1")), durable.ErrAlreadyBegun)
+	begun := p.sealed("ref-1")
+	tx, err := p.db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	require.ErrorIs(t, p.BeginTx(t.Context(), tx, p.Request("ref-1")), durable.ErrAlreadyBegun)
+	require.NoError(t, tx.Commit())
+	assert.Equal(t, begun, p.sealed("ref-1"), "the first request stays, even if the caller commits after the error")
+	p.MustSend("ref-1")
+	assert.Empty(t, look())
+	p.Begin("ref-2")
+	require.NotEmpty(t, p.sealed("ref-2"))
+	require.NoError(t, p.Abandon(t.Context(), "ref-2"))
+	assert.Empty(t, p.sealed("ref-2"), "an abandoned booking is never sent")
 }

@@ -153,3 +153,37 @@ func TestTokenRowShowsNoSecret(t *testing.T) {
 		assert.NotContains(t, fmt.Sprintf("%v %+v", s, s), secret)
 	}
 }
+
+// The first lease has ended before its release. Meanwhile the same store has taken another lease.
+func TestLateReleaseKeepsTheNextLease(t *testing.T) {
+	db := inDatabase(t)
+	s, other := newTokens(t, db), newTokens(t, db)
+	lease := func(s *hotelstayssql.TokenStore) (release func()) {
+		db.pass(t, "hotelstays_tokens", "lease_until", time.Minute)
+		release, ok, err := s.TryLease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		require.True(t, ok)
+		return release
+	}
+	first, second := lease(s), lease(s)
+	first()
+	third := lease(other)
+	mustStore(t, other, "newer")
+	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")}), "another process has taken the lease")
+	assert.Equal(t, "newer", mustLoad(t, other).Value.Reveal())
+	second()
+	third()
+}
+
+func TestTokenCopiedToAnotherRowDoesNotDecrypt(t *testing.T) {
+	db := inDatabase(t)
+	s := newTokens(t, db)
+	mustStore(t, s, "the-token")
+	var copied []byte
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT sealed FROM hotelstays_tokens").Scan(&copied))
+	require.NoError(t, s.Store(t.Context(), "another key", hotelstays.Token{Value: types.NewSecret("the-other")}))
+	db.exec(t, "UPDATE hotelstays_tokens SET sealed = ?", copied)
+	token, err := s.Load(t.Context(), "another key")
+	require.NoError(t, err)
+	assert.Zero(t, token)
+}
