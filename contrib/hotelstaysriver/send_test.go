@@ -233,3 +233,20 @@ func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 	w.HasState("ref-1", durable.EndingFound, time.Minute)
 	assert.Equal(t, 1, w.Row("ref-1").Ended)
 }
+
+// A process that dies during Book leaves a marked job. The schedule of polls starts when Book has certainly ended.
+func TestBookingOfADeadProcessIsPolledAfterBookTimeout(t *testing.T) {
+	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Minute })
+	w.marked("ref-1")
+	assert.Empty(t, w.job("ref-1").Args.Request, "the request is erased when it is sent")
+	w.BookElsewhere("ref-1") // the process dies before the answer, but the order exists
+
+	w.Work()
+	_, err := w.Engine.Send(t.Context(), "ref-1")
+	require.ErrorIs(t, err, durable.ErrAlreadyStarted, "a booking is sent once")
+	w.Fleet.Pass(50 * time.Second)
+	assert.True(t, w.asleep(), "Book may still be in progress")
+	w.Fleet.Pass(15 * time.Second)
+	w.HasState("ref-1", durable.EndingFound, 0)
+	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
+}

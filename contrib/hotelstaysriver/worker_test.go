@@ -449,20 +449,3 @@ func TestAbandonErasesTheRequest(t *testing.T) {
 	assert.Equal(t, "cancelled", w.job("ref-1").State)
 	assert.Empty(t, w.job("ref-1").Args.Request)
 }
-
-// After a failed read the cancellation waits longer than a second.
-func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
-	w := newWorld(t, nil)
-	w.Booked("ref-1")
-	w.Inject(bookingstest.NoPoll)
-	require.NoError(t, w.CancelAlone("ref-1", nil))
-	w.Work()
-	w.Eventually("the cancellation waits", func() (waits bool) {
-		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() + interval '30 seconds' FROM river_job WHERE kind = $1`,
-			cancelJob{}.Kind()).Scan(&waits))
-		return waits
-	})
-	w.ClearFaults()
-	require.NoError(t, w.Engine.Wake(t.Context(), "ref-1"))
-	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-}
