@@ -3,10 +3,7 @@
 package hotelstaystest
 
 import (
-	"fmt"
 	"net/http"
-	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -120,27 +117,5 @@ func TestCloseEndsAdvance(t *testing.T) {
 		wg.Wait()
 		failIf(t, time.Since(began) != 0 || len(s.Ledger().Webhooks()) != 1 || s.Ledger().Webhooks()[0].State != WebhookPending,
 			"after %v: %+v", time.Since(began), s.Ledger().Webhooks())
-	})
-}
-
-func TestWaitingOrdersNeedNoGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := answering(500)
-		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Hour}}})
-		u.bookWithCallback("first", hook)
-		synctest.Wait()
-		before := runtime.NumGoroutine()
-		for i := range 30 {
-			u.bookWithCallback(fmt.Sprint("ref", i), hook)
-		}
-		synctest.Wait()
-		after := runtime.NumGoroutine()
-		failIf(t, after >= before+30, "%d goroutines became %d", before, after) // the runtime may have started some goroutines
-		s.Advance(2 * time.Hour)
-		same(t, len(rc.all()), 31*3*2)
-		confirmed := slices.DeleteFunc(s.Ledger().Entries(0), func(e Entry) bool { return e.Order == nil }) // all at the same time
-		for i, e := range confirmed {
-			same(t, e.Order.PlatformReferenceNo, fmt.Sprintf("PO%09d", i+1))
-		}
 	})
 }

@@ -156,15 +156,8 @@ func (s *Server) newRoutes() http.Handler {
 	return mux
 }
 
-// guard refuses three kinds of request: a path that is not in its plain form, a foreign host name, and
-// a change requested by a page of another site.
+// guard refuses a foreign host name, and a change requested by a page of another site.
 func (s *Server) guard(r *http.Request) error {
-	raw := strings.ToLower(r.URL.EscapedPath())
-	isDots := func(part string) bool { return part == "." || part == ".." }
-	if strings.Contains(raw, "//") || strings.Contains(raw, "%2f") || strings.Contains(raw, "%5c") ||
-		slices.ContainsFunc(strings.Split(r.URL.Path, "/"), isDots) {
-		return noRoute(r)
-	}
 	if !s.ownHost(r.Host) {
 		return refuse(http.StatusForbidden, "Host", "the control API is not served under host name %q; see control.hosts (-control-host)", r.Host)
 	}

@@ -7,6 +7,7 @@ import (
 	"container/list"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -40,23 +41,14 @@ func (e *Entry) size() int {
 	n := 600
 	switch e.Kind {
 	case EntryRequest:
-		n += len(e.Request.Method) + len(e.Request.Path) + len(e.Request.Msg) + len(e.Request.Body) + len(e.Request.Answer)
-		for _, ref := range e.Request.References {
-			n += 16 + len(ref)
-		}
+		n += len(e.Request.Path) + len(e.Request.Msg) + len(e.Request.Body) + len(e.Request.Answer) + 50*len(e.Request.References)
 		for name, values := range e.Request.Header {
-			n += 48 + len(name)
-			for _, v := range values {
-				n += len(v)
-			}
+			n += 50 + len(name) + len(strings.Join(values, ""))
 		}
 	case EntryOrder:
-		n += len(e.Order.CustomerReferenceNo) + len(e.Order.RatePkgID) + len(e.Order.CallbackURL) + 32*len(e.Order.History)
+		n += len(e.Order.CallbackURL) + 32*len(e.Order.History)
 	case EntryWebhook:
-		n += len(e.Webhook.CustomerReferenceNo) + len(e.Webhook.URL) + len(e.Webhook.Body)
-		for _, a := range e.Webhook.Attempts {
-			n += 256 + len(a.Error)
-		}
+		n += len(e.Webhook.URL) + len(e.Webhook.Body) + 300*len(e.Webhook.Attempts)
 	}
 	return n
 }

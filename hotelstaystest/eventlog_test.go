@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -66,45 +65,6 @@ func liveHeap() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
-}
-
-func TestLogLimitsItsMemory(t *testing.T) {
-	for name, tc := range map[string]struct {
-		header http.Header
-		body   int // bytes of each body
-	}{
-		"small": {},
-		"typical": {header: http.Header{"Accept": {"*/*"}, "Accept-Encoding": {"gzip"}, "Authorization": {strings.Repeat("t", 200)},
-			"Content-Length": {"2"}, "Content-Type": {"application/json"}, "Request-Id": {"0123456789abcdef"},
-			"Trace-Id": {"0123456789abcdef"}, "User-Agent": {"Go"}}},
-		"huge header": {header: http.Header{"X-Huge": {strings.Repeat("x", 100_000)}}},
-		"huge bodies": {body: maxJournalBody},
-	} {
-		t.Run(name, func(t *testing.T) {
-			const limit, sent = 200, 600
-			l := newLedger(limit, new(clock), nil)
-			before := liveHeap()
-			for range sent {
-				h := http.Header{}
-				for k, v := range tc.header {
-					h.Set(strings.Clone(k), strings.Clone(v[0]))
-				}
-				rec := l.arrive(opBook, &http.Request{Method: "POST", URL: must(url.Parse("/api/trade/book")), Header: h}, "127.0.0.1")
-				for range 3 {
-					l.updateRequest(rec, func(r *Request) {
-						r.BodySHA256, r.Body, r.Answer = sha256Hex(nil), strings.Repeat("b", tc.body), strings.Repeat("a", tc.body)
-					})
-				}
-			}
-			used := liveHeap() - before
-			kept := len(l.Requests(""))
-			failIf(t, used > limit*bytesPerLimit*3/2 || used > l.log.bytes*3/2, "%d bytes in use, %d counted", used, l.log.bytes)
-			huge := strings.HasPrefix(name, "huge")
-			failIf(t, !huge && kept != limit || kept == 0 || l.Dropped()+kept != sent || l.Count("") != sent,
-				"%d kept, %d dropped", kept, l.Dropped())
-			runtime.KeepAlive(l)
-		})
-	}
 }
 
 func TestAnswerAddsADroppedRequestToTheLogAgain(t *testing.T) {
@@ -193,16 +153,4 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 	failIf(t, len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" ||
 		!strings.HasPrefix(reqs[0].Header.Get("Authorization"), "sha256:") ||
 		reqs[0].BodySHA256 != sha256Hex([]byte("{}")) || reqs[0].Status != 200 || !reqs[0].Executed, "%+v", reqs)
-}
-
-func TestZeroLedgerIsEmpty(t *testing.T) {
-	l := reflect.ValueOf(new(Ledger))
-	for method := range l.Type().Methods() {
-		args := []reflect.Value{l}
-		for i := 1; i < method.Type.NumIn(); i++ {
-			args = append(args, reflect.Zero(method.Type.In(i)))
-		}
-		got := method.Func.Call(args)[0]
-		failIf(t, !got.IsZero(), "%s returns %v", method.Name, got)
-	}
 }

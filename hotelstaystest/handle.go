@@ -24,9 +24,8 @@ import (
 )
 
 const (
-	maxHeader   = 64 << 10    // bytes
-	maxBody     = 4 << 20     // bytes of a request's body
-	bodyTimeout = time.Minute // time in which the whole body of a request must arrive
+	maxHeader = 64 << 10 // bytes
+	maxBody   = 4 << 20  // bytes of a request's body
 )
 
 // call is a request to an operation, with its decoded headers and its state.
@@ -56,9 +55,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer s.work.Done()
-	if r.ContentLength != 0 {
-		r.Body = newTimedBody(w, r.Body)
-	}
 	if s.cfg.Control.Enabled && isControl(r.URL.Path) {
 		s.serveControl(w, r)
 		return
@@ -85,26 +81,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c.traceID = cmp.Or(c.traceID, fmt.Sprintf("sandbox-trace-%d", arrived.Seq))
 	s.handle(w, r, c)
-}
-
-// timedBody makes the connection fail if the body has not arrived within bodyTimeout.
-type timedBody struct {
-	io.ReadCloser
-	conn *http.ResponseController
-}
-
-func newTimedBody(w http.ResponseWriter, body io.ReadCloser) timedBody {
-	b := timedBody{body, http.NewResponseController(w)}
-	_ = b.conn.SetReadDeadline(time.Now().Add(bodyTimeout))
-	return b
-}
-
-func (b timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
-		_ = b.conn.SetReadDeadline(time.Time{}) // the body is complete; a deadline that passes later would end the call's context
-	}
-	return n, err
 }
 
 // handle runs the steps: rate limit, fault, body, operation, answer. The rate limit comes

