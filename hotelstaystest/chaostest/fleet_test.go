@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -24,11 +23,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-const (
-	shouted = 1 << 20
-	// later is the beginning of a shell command that takes longer than every test.
-	later = "sleep 30; "
-)
+const shouted = 1 << 20
 
 // part is what a process of a test has to do.
 type part struct{ Role, Folder string }
@@ -44,15 +39,6 @@ func TestMain(m *testing.M) {
 			return err
 		case "shout": // writes more than a pipe holds
 			fmt.Println(strings.Repeat("x", shouted))
-			return nil
-		case "leave": // leaves a child that has inherited the standard output
-			child := exec.Command("sh", "-c", later+"touch outlived")
-			child.Stdout, child.Dir = os.Stdout, p.Folder
-			if err := child.Start(); err != nil {
-				return err
-			}
-			fmt.Println("ready")
-			<-chaostest.UntilClosed().Done()
 			return nil
 		case "fail":
 			return errors.New("failed on purpose")
@@ -159,16 +145,6 @@ func TestLongLineBlocksNoProcess(t *testing.T) {
 	assert.NoError(t, begin(t, "shout", "").Wait(), "Wait does not need a reader")
 }
 
-func TestWaitDoesNotWaitForChildren(t *testing.T) {
-	for _, end := range []func(*chaostest.Process){(*chaostest.Process).Kill, func(p *chaostest.Process) { assert.NoError(t, p.Close()) }} {
-		dir := t.TempDir()
-		p := begin(t, "leave", dir)
-		lineOf(t, p)
-		end(p)
-		assert.NoFileExists(t, filepath.Join(dir, "outlived"), "the child was not waited for")
-	}
-}
-
 // workers returns a fleet whose processes write files instead of making bookings.
 func workers(dir string, wanted int) *chaostest.Fleet {
 	return &chaostest.Fleet{
@@ -237,18 +213,6 @@ func TestFleetReportsWhatFailed(t *testing.T) {
 		"has ended although Survive did not stop it": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{}) }
 		},
-		"process 0 has ended although Survive did not stop it": func(f *fleet, _ func(error)) { // while Ended runs
-			var all []*chaostest.Process
-			f.Start = func(int) (*chaostest.Process, error) {
-				p, err := chaostest.Start(part{Role: "echo"})
-				all = append(all, p)
-				return p, err
-			}
-			f.Ended = func(context.Context) (int, error) {
-				_ = all[0].Close()
-				return f.Bookings, nil
-			}
-		},
 		"starting process 0: cannot start": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return nil, errors.New("cannot start") }
 		},
@@ -266,7 +230,6 @@ func TestFleetReportsWhatFailed(t *testing.T) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
 			f.Lease = 10 * time.Millisecond
 		},
-		"bookings have ended: no longer needed": func(_ *fleet, cancel func(error)) { cancel(errors.New("no longer needed")) },
 		"0 of 1000000 bookings have ended: no patience; the last call of Ended failed: no such table": func(f *fleet, cancel func(error)) {
 			calls := 0
 			f.Ended = func(context.Context) (int, error) {
@@ -292,25 +255,6 @@ func TestShellCrashRunsTheCommand(t *testing.T) {
 	assert.FileExists(t, file)
 	t.Setenv("HOTELSTAYS_CHAOSTEST_RESTART", "echo no room; false")
 	assert.ErrorContains(t, chaostest.ShellCrash("HOTELSTAYS_CHAOSTEST_RESTART")(t.Context()), "no room")
-}
-
-func TestShellCrashDoesNotWaitForTheServer(t *testing.T) {
-	const variable = "HOTELSTAYS_CHAOSTEST_RESTART"
-	crash := chaostest.ShellCrash(variable)
-	dir := t.TempDir()
-	t.Setenv(variable, "cd "+dir+"; ("+later+"touch outlived) &")
-	require.NoError(t, crash(t.Context()), "although the server has inherited the output of the command")
-
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		for _, err := os.Stat(filepath.Join(dir, "began")); err != nil; _, err = os.Stat(filepath.Join(dir, "began")) {
-			time.Sleep(10 * time.Millisecond)
-		}
-		cancel(errors.New("no patience"))
-	}()
-	t.Setenv(variable, "cd "+dir+"; touch began; "+later+"touch outlived")
-	assert.ErrorContains(t, crash(ctx), "no patience")
-	assert.NoFileExists(t, filepath.Join(dir, "outlived"))
 }
 
 // service is a sandbox, a client that never repeats a call, and the stored outcomes.
