@@ -161,37 +161,6 @@ func TestCloseEndsEventStreams(t *testing.T) {
 	})
 }
 
-func TestEventStreamDisconnectsASlowReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(&Config{InMemory: true, Control: ControlConfig{Enabled: true}})
-		defer s.Close()
-		w := &stuckWriter{header: http.Header{}, deadline: make(chan time.Time, 1)}
-		began := time.Now()
-		req, _ := http.NewRequestWithContext(t.Context(), "GET", "/_sandbox/events", nil)
-		s.stream(w, req, 0)
-		same(t, time.Since(began), readerTimeout)
-	})
-}
-
-// stuckWriter is a connection whose peer does not read.
-type stuckWriter struct {
-	header   http.Header
-	deadline chan time.Time
-}
-
-func (w *stuckWriter) Header() http.Header { return w.header }
-func (w *stuckWriter) WriteHeader(int)     {}
-func (w *stuckWriter) FlushError() error   { return nil }
-func (w *stuckWriter) SetWriteDeadline(t time.Time) error {
-	w.deadline <- t
-	return nil
-}
-
-func (w *stuckWriter) Write([]byte) (int, error) {
-	time.Sleep(time.Until(<-w.deadline))
-	return 0, io.ErrClosedPipe
-}
-
 // Two later entries have replaced the first entries of their records.
 func TestPagesOfTheLedgerContainEachEntryOnce(t *testing.T) {
 	l := newLedger(200, new(clock), nil)

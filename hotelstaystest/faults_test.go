@@ -3,13 +3,11 @@
 package hotelstaystest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -220,29 +218,5 @@ func TestWrongTypeReplacesTheValueAtItsPath(t *testing.T) {
 		var got, wanted any
 		err := errors.Join(json.Unmarshal(wrongType(body, path), &got), json.Unmarshal([]byte(want), &wanted))
 		failIf(t, err != nil || !reflect.DeepEqual(got, wanted), "%s: %v, want %v (%v)", path, got, wanted, err)
-	}
-}
-
-func TestFaultsCutVoucherDownloads(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: 100_000})
-	u := login(t, s).plain()
-	u.book("ref", 0)
-	honest := u.must(voucherPath, object{"customerReferenceNo": "ref"})
-	link, size := honest.str("voucher", "downloadUrl"), honest.str("voucher", "byteSize")
-	_, doc := u.download(link)
-	stopIf(t, size != strconv.Itoa(len(doc)), "%s bytes are stated, %d sent", size, len(doc))
-
-	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultTruncatedBody})
-	if status, half := u.download(link); status != 200 || !bytes.Equal(half, doc[:len(doc)/2]) {
-		t.Errorf("truncated: HTTP %d, %d bytes", status, len(half))
-	}
-
-	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultCutMidResponse})
-	half, err := u.get(link)
-	failIf(t, err == nil || half.status != 200 || half.header.Get("Content-Length") != size || !bytes.Equal(half.body, doc[:len(doc)/2]),
-		"cut: HTTP %d, %d bytes, %v, %v", half.status, len(half.body), half.header, err)
-
-	if status, again := u.download(link); status != 200 || !bytes.Equal(again, doc) {
-		t.Errorf("afterwards: HTTP %d", status)
 	}
 }

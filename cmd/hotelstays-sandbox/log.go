@@ -4,26 +4,12 @@ package main
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
-
-// logHandler returns the handler for a value of -log: text, json or off.
-func logHandler(form string, w io.Writer) (slog.Handler, error) {
-	switch form {
-	case "text":
-		return slog.NewTextHandler(w, nil), nil
-	case "json":
-		return slog.NewJSONHandler(w, nil), nil
-	case "off":
-		return slog.DiscardHandler, nil
-	}
-	return nil, usageError("-log must be text, json or off, not %q", form)
-}
 
 // logPause is how often logRequests looks for new requests.
 const logPause = 100 * time.Millisecond

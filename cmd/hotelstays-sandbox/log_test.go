@@ -23,9 +23,7 @@ func TestLogHasOneLinePerRequestAndNoSecret(t *testing.T) {
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Enabled: true}})
 	defer srv.Close()
 	var log strings.Builder
-	handler, err := logHandler("json", &log)
-	require.NoError(t, err)
-	stop := logRequests(srv.Ledger(), handler)
+	stop := logRequests(srv.Ledger(), slog.NewJSONHandler(&log, nil))
 	post := func(path, body, trace string) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+path, strings.NewReader(body))
 		require.NoError(t, err)

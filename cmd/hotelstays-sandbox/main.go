@@ -24,6 +24,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"os/signal"
@@ -77,10 +78,6 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, "hotelstays-sandbox", info.Main.Version, info.GoVersion)
 		return nil
 	}
-	handler, err := logHandler(set.logForm, stderr)
-	if err != nil {
-		return err
-	}
 	srv, err := hotelstaystest.StartServer(&set.config)
 	if err != nil {
 		return err
@@ -99,7 +96,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return fmt.Errorf("-tls-ca: %w", err)
 		}
 	}
-	stopLog := logRequests(srv.Ledger(), handler)
+	stopLog := logRequests(srv.Ledger(), slog.NewTextHandler(stderr, nil))
 	defer stopLog()
 	greet(stdout, srv, set)
 	<-ctx.Done()
@@ -122,7 +119,6 @@ type settings struct {
 	tokenMade  bool
 	noControl  bool
 	ca         string
-	logForm    string
 	version    bool
 }
 
@@ -209,7 +205,6 @@ func (set *settings) flags() *flag.FlagSet {
 	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM, for clients to trust")
 	repeated("allow-callback", &c.Webhooks.CallbackHosts, "`host` that webhooks may go to, besides loopback, or instead of it with -allow-remote")
 	flags.BoolVar(&set.version, "version", false, "print the version, and serve nothing")
-	flags.StringVar(&set.logForm, "log", "text", "log on stderr, one line for each request to the API: text, json or off")
 	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON, as hotelstaystest.Config documents it")
 	flags.Uint64Var(&c.Seed, "seed", cmp.Or(c.Seed, 1), "seed of the generated catalogue")
 	flags.Func("confirm-after", "`time` from Book to the confirmation, such as 20s, or never (default 3m0s)", func(text string) error {

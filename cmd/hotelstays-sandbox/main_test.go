@@ -43,7 +43,6 @@ func TestWrongUsageIsRefused(t *testing.T) {
 		"stray arguments":              {[]string{"serve"}, `"serve"`},
 		"time without a unit":          {[]string{"-confirm-after", "20"}, "missing unit"},
 		"negative time":                {[]string{"-confirm-after", "-1s"}, "-confirm-after"},
-		"unknown log form":             {[]string{"-log", "xml"}, `"xml"`},
 		"certificate file without TLS": {[]string{"-tls-ca", "ca.pem"}, "needs -tls"},
 		"certificate name without TLS": {[]string{"-tls-name", "sandbox"}, "-tls-name needs -tls"},
 		"missing configuration file":   {[]string{"-config", "/nowhere/config.json"}, "/nowhere"},
@@ -81,7 +80,7 @@ func start(t *testing.T, args ...string) (greeting string) {
 	out, in := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, append([]string{"-listen", "127.0.0.1:0", "-log", "off"}, args...), in, io.Discard)
+		done <- run(ctx, append([]string{"-listen", "127.0.0.1:0"}, args...), in, io.Discard)
 		in.Close()
 	}()
 	t.Cleanup(func() {

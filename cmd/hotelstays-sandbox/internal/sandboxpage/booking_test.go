@@ -165,29 +165,3 @@ func TestPageListsTheNewestBookingsFirst(t *testing.T) {
 		assert.Equal(t, "trip-a", found.Journal[0].Reference)
 	})
 }
-
-func TestBookingIsSettledIfNothingIsPending(t *testing.T) {
-	sent := func(state hotelstaystest.WebhookState) []webhook {
-		return []webhook{{Webhook: hotelstaystest.Webhook{State: state}}}
-	}
-	for name, tc := range map[string]struct {
-		b    booking
-		want bool
-	}{
-		"no order":         {booking{}, false},
-		"confirming":       {booking{Order: &order{}}, false},
-		"confirmed":        {booking{Order: &order{Class: "good"}}, true},
-		"webhook pending":  {booking{Order: &order{Class: "good"}, Webhooks: sent(hotelstaystest.WebhookPending)}, false},
-		"webhook given up": {booking{Order: &order{Class: "bad"}, Webhooks: sent(hotelstaystest.WebhookGivenUp)}, true},
-	} {
-		assert.Equal(t, tc.want, tc.b.settled(), name)
-	}
-}
-
-func TestTimeSinceTheFirstStepHasAtMostTwoUnits(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "+0.0 s", 1250 * time.Millisecond: "+1.2 s", 61 * time.Second: "+1 m 1 s", 25*time.Hour + 2*time.Minute: "+25 h 2 m",
-	} {
-		assert.Equal(t, want, since(d))
-	}
-}

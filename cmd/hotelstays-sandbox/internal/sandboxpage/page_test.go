@@ -87,20 +87,6 @@ func TestJournalListsTheNewestRequestsFirst(t *testing.T) {
 	assert.NotContains(t, body, "key-20&#34;")
 }
 
-func TestPageDescribesEachFault(t *testing.T) {
-	for want, f := range map[string]hotelstaystest.Fault{
-		"cut on Book of trip-1, after it is executed, once": {
-			Operation: "Book", Kind: hotelstaystest.FaultCut, Commit: true, Reference: "trip-1", Times: 1},
-		"status on any operation, HTTP 502, always": {Kind: hotelstaystest.FaultStatus, Status: 502, Times: -1},
-		"delay on any operation, 5s, after 2 more requests, 3 times": {
-			Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second, Skip: 2, Times: 3},
-	} {
-		srv := start(t)
-		srv.Inject(f)
-		assert.Equal(t, want, newView(srv, nil).Faults[0])
-	}
-}
-
 func TestRequestCanBeReadAndSentAgain(t *testing.T) {
 	srv := start(t)
 	post(t, srv, "/api/auth/ticket", `{"appKey":"it's"}`)
