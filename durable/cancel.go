@@ -70,7 +70,7 @@ const (
 // whyNothing has the error text for each of the words above, and for each ending of a booking that has made no order of
 // its own.
 var whyNothing = map[string]string{
-	whyNotBooked:         "no booking was begun here under this reference; name the order by PlatformReferenceNo",
+	whyNotBooked:         "no booking is stored under this reference; name the order by PlatformReferenceNo",
 	whyNeverSent:         "the booking was abandoned before it was sent; name another order by PlatformReferenceNo",
 	whyBegunAgain:        "the booking has begun again since, and this cancellation belonged to the earlier round",
 	string(EndingAbsent): "the booking has ended as absent: it made no order",
@@ -86,7 +86,8 @@ func nothingToCancel(why string) error {
 type CancelOrder struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
 	// PlatformReferenceNo names the order. Without it, the order of the latest booking under the
-	// reference is cancelled. It is required for an order that was not booked here.
+	// reference is cancelled. It is required for an order that was not booked here, and after the row of the booking
+	// was deleted. River deletes the job of an ended booking after a day.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	// SessionID is required. The API document does not say which session; use the session of the
 	// booking.

@@ -30,9 +30,8 @@ type FollowedOrder struct {
 	Due time.Time
 }
 
-// List returns the open bookings of the account, or with Options.Clients of all accounts, in the order of their
-// accounts and references. It reads them in pages, without a transaction. Due is when a worker acts next, or when
-// the lease of a worker ends. Unverified counts the polls that ended as unverified: if it keeps growing, a person
+// List returns the open bookings of the account, or with Options.Clients of all accounts. It reads them in pages,
+// without a transaction. Due is when a worker acts next, or when the lease of a worker ends. Unverified counts the polls that ended as unverified: if it keeps growing, a person
 // must look at the booking.
 //
 // For a row that somebody has changed by hand, the list yields an error that names the reference,
@@ -60,14 +59,14 @@ func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx
 	public func(S) Public) iter.Seq2[Public, error] {
 	return func(yield func(Public, error) bool) {
 		var none Public
-		for after := e.id(kind, ""); ; {
+		for after := (Row{ID: e.id(kind, "")}); ; {
 			page, err := e.store.List(ctx, after, e.account == "", listPage)
 			if err != nil {
 				yield(none, e.store.Failed(of, err))
 				return
 			}
 			for i := range page {
-				after = page[i].ID
+				after = page[i]
 				entry := none
 				s, err := read[S, P](&page[i])
 				if err == nil {

@@ -81,9 +81,10 @@ type Store[Tx any] interface {
 	Save(ctx context.Context, tx Tx, row *Row) error
 	// Read is like Look, but without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
-	// List returns up to limit open rows of the kind of after, sorted by account and reference, starting
-	// behind after. If all is false, it returns only rows of the account of after.
-	List(ctx context.Context, after ID, all bool, limit int) ([]Row, error)
+	// List returns up to limit open rows of the kind of after, in an order that does not change, starting
+	// behind after. For the first rows, after has only an ID without a reference. If all is false, it returns only
+	// rows of the account of after.
+	List(ctx context.Context, after Row, all bool, limit int) ([]Row, error)
 	// Failed puts the names of the Store's package and of the call in front of err. If the database
 	// names the cause, Failed adds what to do.
 	Failed(call string, err error) error

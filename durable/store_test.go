@@ -76,7 +76,7 @@ func (s *failingStore) Read(ctx context.Context, id durable.ID) (*durable.Row, e
 	return s.Store.Read(ctx, id)
 }
 
-func (s *failingStore) List(ctx context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
+func (s *failingStore) List(ctx context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
 	if err := s.fails(); err != nil {
 		return nil, err
 	}

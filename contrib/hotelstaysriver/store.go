@@ -189,11 +189,12 @@ func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int
 	return &rows[0], nil
 }
 
-func (s *store) List(ctx context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
-	const account, reference = `(args ->> 'account') COLLATE "C"`, `(args ->> 'reference') COLLATE "C"`
-	return s.find(ctx, s.pool, after.Kind, `finalized_at IS NULL AND ($4 OR args ->> 'account' = $2)
-		AND (`+account+`, `+reference+`) > ($2, $3)
-		ORDER BY `+account+`, `+reference+` LIMIT `+fmt.Sprint(limit), after.Account, after.Reference, all)
+// List returns jobs in the order in which they were inserted. River has no index for an order by account or reference,
+// so each page would read all jobs.
+func (s *store) List(ctx context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
+	last, _ := after.Version.(version)
+	return s.find(ctx, s.pool, after.Kind, `finalized_at IS NULL AND ($2 OR args ->> 'account' = $3) AND id > $4
+		ORDER BY id LIMIT `+fmt.Sprint(limit), all, after.Account, last.id)
 }
 
 // Save stores a row in its job. The job of an open row becomes available when it is due, even if it was cancelled

@@ -201,7 +201,7 @@ func TestUnchangedOrderWakesNoWatcher(t *testing.T) {
 	require.ErrorContains(t, read(), "OnOrder: updated 0 rows")
 }
 
-func TestListReadsAllPagesInOrder(t *testing.T) {
+func TestListReadsAllPagesInTheOrderInWhichJobsWereInserted(t *testing.T) {
 	const listPage = 100 // the page size of the engine
 	w := newWorld(t, nil)
 	w.SendUnknown("polling", bookingstest.BookMade)
@@ -209,13 +209,13 @@ func TestListReadsAllPagesInOrder(t *testing.T) {
 	w.Begin("ended")
 	w.MustSend("ended")
 	for i := range listPage + 1 {
-		w.Begin(fmt.Sprintf("waiting-%03d", i))
+		w.Begin(fmt.Sprintf("waiting-%03d", listPage-i))
 	}
-	w.exec(`UPDATE river_job SET args = args || '{"bookBy":1}' WHERE args ->> 'reference' = 'waiting-000'`)
+	w.exec(`UPDATE river_job SET args = args || '{"bookBy":1}' WHERE args ->> 'reference' = 'waiting-100'`)
 	var seen []string
 	for b, err := range w.Engine.List(t.Context()) {
 		if err != nil {
-			assert.ErrorContains(t, err, "waiting-000")
+			assert.ErrorContains(t, err, "waiting-100")
 			seen = append(seen, "unreadable")
 			continue
 		}
@@ -223,8 +223,8 @@ func TestListReadsAllPagesInOrder(t *testing.T) {
 		seen = append(seen, b.Recovery.CustomerReferenceNo)
 	}
 	require.Len(t, seen, listPage+2)
-	assert.Equal(t, []string{"polling", "unreadable", "waiting-001"}, seen[:3])
-	assert.Equal(t, fmt.Sprintf("waiting-%03d", listPage), seen[len(seen)-1])
+	assert.Equal(t, []string{"polling", "unreadable", "waiting-099"}, seen[:3])
+	assert.Equal(t, "waiting-000", seen[len(seen)-1])
 	for range w.Engine.List(t.Context()) {
 		break
 	}

@@ -34,7 +34,8 @@
 // is no order. So Run polls for each booking separately when ten minutes have passed since its Book.
 //
 // Rows of ended entries stay in hotelstays_journal, hotelstays_cancels and hotelstays_orders, with live = 2. Delete
-// old rows when you like, but keep the rows of the last day, because Send may still need them:
+// old rows when you like, but keep the rows of the last day, because Send may still need them. To cancel the order of a
+// booking whose row was deleted, name the order in CancelOrder.PlatformReferenceNo:
 //
 //	DELETE FROM hotelstays_journal WHERE live <> 1 AND due < ... -- microseconds since 1970
 //

@@ -232,9 +232,9 @@ func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row,
 	return nil
 }
 
-// List returns up to limit open rows after the row with the id after, ordered by account and reference. Without all, it
-// returns only rows of the same account.
-func (s *journalStore) List(ctx context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
+// List returns up to limit open rows after the row after, ordered by account and reference. Without all, it returns only
+// rows of the same account.
+func (s *journalStore) List(ctx context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
 	account := []byte(after.Account)
 	page, err := s.page(ctx, after.Kind, `account = ? AND reference > ? ORDER BY reference`, limit, account, []byte(after.Reference))
 	if err != nil || !all || len(page) == limit {

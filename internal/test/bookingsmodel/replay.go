@@ -282,7 +282,7 @@ func (m *model) Read(ctx context.Context, _ durable.ID) (*durable.Row, error) {
 }
 
 // List is never called.
-func (m *model) List(context.Context, durable.ID, bool, int) ([]durable.Row, error) {
+func (m *model) List(context.Context, durable.Row, bool, int) ([]durable.Row, error) {
 	return nil, nil
 }
 

@@ -165,9 +165,9 @@ func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, 
 }
 
 // List implements durable.Store.
-func (s *Store) List(_ context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
+func (s *Store) List(_ context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
 	return s.open(after.Kind, limit, func(row durable.Row) bool {
-		return byName(row.ID, after) > 0 && (all || row.Account == after.Account)
+		return byName(row.ID, after.ID) > 0 && (all || row.Account == after.Account)
 	},
 		func(a, b durable.Row) int { return byName(a.ID, b.ID) }), nil
 }
