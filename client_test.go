@@ -327,30 +327,6 @@ func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 	assert.NotContains(t, log.String(), "boom")
 }
 
-func TestLimiterMayGrantANilPermit(t *testing.T) {
-	noPermit := limiterFunc(func() error { return nil })
-	for _, limiter := range []hotelstays.RateLimiter{noPermit, nilPermits{}} { // nilPermits returns a nil pointer in the interface
-		client := clientThrough(t, saying(`{"code":0,"data":{}}`), hotelstays.WithRateLimiter(limiter))
-		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
-	}
-	down := &net.OpError{Op: "dial", Err: errors.New("store is down")} // an error of the limiter's server
-	client := clientThrough(t, nil, hotelstays.WithRateLimiter(limiterFunc(func() error { return down })), hotelstays.WithMaxAttempts(4))
-	synctest.Test(t, func(t *testing.T) {
-		err := operationCalls[hotelstays.OpBook](t.Context(), client)
-		assert.ErrorContains(t, err, "waiting for the rate limit: dial: store is down")
-		assert.NotContains(t, err.Error(), "base URL")
-		failed := errorAs[*hotelstays.TransportError](t, err)
-		assert.False(t, failed.Sent)
-		assert.Zero(t, failed.Attempts)
-	})
-}
-
-type nilPermits struct{ noRateLimits }
-
-func (nilPermits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	return (*countedPermit)(nil), nil
-}
-
 // Only HTTP 401 means that the token is refused. After a code under HTTP 200 the client keeps its token.
 func TestRefusalWithHTTP200DoesNotDropTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -682,15 +658,6 @@ func TestRetriesStopInALongOutage(t *testing.T) {
 		assert.Equal(t, hotelstays.KindServerError, hotelstays.KindOf(outcome.Err))
 		assert.Len(t, service.Sent, 300+100+1+6)
 	})
-}
-
-// Without a MinVersion, net/http uses TLS 1.2 or later.
-func TestNewAcceptsTheDefaultTLSVersion(t *testing.T) {
-	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
-		transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: version}}
-		_, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
-		assert.NoError(t, err)
-	}
 }
 
 // A program may change http.DefaultTransport at any time, but no token goes over TLS below 1.2.

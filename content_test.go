@@ -134,14 +134,15 @@ func untyped[V any](seq iter.Seq2[V, error]) iter.Seq2[any, error] {
 	}
 }
 
-// metadataAhead lists twelve pages. Each page has one hotel and takes a second.
+// metadataAhead lists 23 hotels on twelve pages. Each page takes a second.
 func metadataAhead(t *testing.T, script *pageScript, parallelism int) iter.Seq2[*types.HotelMetadata, error] {
 	for i := range 12 {
-		script.pages = append(script.pages, []string{fmt.Sprint(i)})
+		script.pages = append(script.pages, []string{fmt.Sprint(2 * i), fmt.Sprint(2*i + 1)})
 	}
+	script.pages[11] = script.pages[11][:1]
 	script.delay = time.Second
 	return clientThrough(t, script).HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "place",
-		Page: &types.PageReq{PageSize: 1}}, hotelstays.WithParallelism(parallelism))
+		Page: &types.PageReq{PageSize: 2}}, hotelstays.WithParallelism(parallelism))
 }
 
 // If an answer has a total, the client fetches further pages ahead, up to WithParallelism at a time.
@@ -151,17 +152,17 @@ func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 		duration           time.Duration
 		maxRunning         int
 	}{
-		{12, 1, 12 * time.Second, 1},
-		{12, 4, 4 * time.Second, 4}, // the first page, then 11 pages, 4 at once
+		{23, 1, 12 * time.Second, 1},
+		{23, 4, 4 * time.Second, 4}, // the first page, then 11 pages, 4 at once
 		{0, 4, 12 * time.Second, 1}, // no totals
-		{7, 4, 8 * time.Second, 4},  // too small a total: further pages come one by one
+		{13, 4, 8 * time.Second, 4}, // too small a total: further pages come one by one
 		{99, 4, 4 * time.Second, 4}, // too large a total: hasMore decides
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			script, start := &pageScript{total: tc.total}, time.Now()
 			hotels, errs := collect(metadataAhead(t, script, tc.parallelism))
 			assert.Empty(t, errs)
-			require.Len(t, hotels, 12)
+			require.Len(t, hotels, 23)
 			for i, hotel := range hotels {
 				assert.Equal(t, fmt.Sprint(i), hotel.HotelID)
 			}
@@ -176,15 +177,15 @@ func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 func TestMetadataIsNotFetchedAheadAfterTheLoopHasEnded(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
-			script := &pageScript{total: 12, failsAt: 6}
+			script := &pageScript{total: 23, failsAt: 6}
 			hotels, errs := collect(metadataAhead(t, script, parallelism))
-			assert.Len(t, hotels, 5)
+			assert.Len(t, hotels, 10)
 			assert.Len(t, errs, 1)
 			assert.Zero(t, script.running)
 			assert.Less(t, slices.Max(script.asked), 6+parallelism)
 		})
 		synctest.Test(t, func(t *testing.T) {
-			script, start := &pageScript{total: 12}, time.Now()
+			script, start := &pageScript{total: 23}, time.Now()
 			for _, err := range metadataAhead(t, script, parallelism) {
 				require.NoError(t, err)
 				if time.Since(start) >= 2*time.Second {

@@ -219,6 +219,7 @@ func TestErrorTextHasTheAdviceForItsStatus(t *testing.T) {
 		{hotelstays.OpDestinations, 403, "<html>", "check proxies and firewalls on the way"},
 		{hotelstays.OpDestinations, 413, "", "check proxies and firewalls on the way"},
 		{hotelstays.OpCheckAvail, 400, "<html>", "check proxies and firewalls on the way"},
+		{hotelstays.OpDestinations, 401, `{"code":100000401}`, "use a new token: give it to WithCredential"},
 		{hotelstays.OpDestinations, 307, "", "check the base URL: it must lead to the service without a redirect"},
 		{hotelstays.OpDestinations, 404, "<html>", "check the base URL"},
 		{hotelstays.OpDestinations, 404, `{"code":100000404,"msg":"gone"}`, "if the message does not help"},
@@ -305,28 +306,6 @@ func TestErrorNamesTheStepInWhichACallFailed(t *testing.T) {
 	}
 }
 
-// The field RateLimit is nil if one of the three header fields is missing or invalid.
-func TestErrorHasTheRateLimitOfItsAnswer(t *testing.T) {
-	for _, row := range []struct {
-		limit, remaining, reset string
-		want                    *hotelstays.RateLimit
-	}{
-		{"10", "0", "1", &hotelstays.RateLimit{Limit: 10, Reset: time.Second}},
-		{"10", "7", "1", &hotelstays.RateLimit{Limit: 10, Remaining: 7, Reset: time.Second}},
-		{"10", "", "1", nil},
-		{"10", "-1", "1", nil},
-		{"1.5", "7", "1", nil},
-		{"10", "7", "9999999999", nil},
-		{"", "", "", nil},
-	} {
-		for _, httpStatus := range []int{400, 429, 503} {
-			err := operationCalls[hotelstays.OpQueryOrders](t.Context(), clientThrough(t, answering(httpStatus, `{"code":7}`,
-				"X-RateLimit-Limit", row.limit, "X-RateLimit-Remaining", row.remaining, "X-RateLimit-Reset", row.reset)))
-			assert.Equal(t, row.want, errorAs[*hotelstays.APIError](t, err).RateLimit, "%v", row)
-		}
-	}
-}
-
 // The Timeout of the caller's http.Client is a deadline of each attempt. Its error is a time-out, not a cancellation.
 func TestTimeoutOfTheHTTPClientIsADeadline(t *testing.T) {
 	for range 20 { // two timers of net/http race to end the attempt
@@ -343,6 +322,8 @@ func TestTimeoutOfTheHTTPClientIsADeadline(t *testing.T) {
 			assert.Equal(t, time.Second, time.Since(start))
 		})
 	}
+	err := operationCalls[hotelstays.OpBook](t.Context(), clientThrough(t, failing(context.DeadlineExceeded)))
+	assert.NotContains(t, err.Error(), "Timeout", "a deadline of the RoundTripper itself")
 }
 
 func TestPackageDocListsEachErrorKindOnce(t *testing.T) {
@@ -539,6 +520,9 @@ func TestEachErrorHasItsKind(t *testing.T) {
 	typesSeen, manual, again := map[string]bool{}, manualKinds(t), map[string]string{}
 	for _, row := range rows {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
+		if row.err != nil {
+			assert.NotEmpty(t, row.err.Error(), "%T", row.err)
+		}
 		assert.Equal(t, row.err != nil && retry.MatchString(row.err.Error()), hotelstays.Retryable(row.err), "%v", row.err)
 		typesSeen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
 		if _, own := row.err.(slog.LogValuer); !own { // doc.go has the column "again" only for the package's own errors

@@ -183,28 +183,6 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	})
 }
 
-// DecodeTime includes the work after the answer, here a slow logger. The duration of an attempt does not include it.
-func TestDecodeTimeIncludesTheWorkAfterTheAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
-		logger := slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		for answered, decodes := range map[bool]time.Duration{true: 3 * time.Second, false: 0} { // without an answer there is nothing to decode
-			log := &callLog{}
-			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-				time.Sleep(time.Second)
-				if answered {
-					return reply(504, ""), nil
-				}
-				return nil, errors.New("broken")
-			}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(logger))
-			assert.Error(t, operationCalls[hotelstays.OpBook](t.Context(), client)) // an unknown outcome, which is logged
-			assert.Equal(t, decodes, log.ends[0].DecodeTime)
-			assert.Equal(t, 10*time.Second, log.ends[0].Duration, "1 s for the answer, and 3 s for each of three log lines")
-			assert.Equal(t, time.Second, log.ends[0].Attempts[0].Duration)
-		}
-	})
-}
-
 func TestDecodeTimeExcludesTheWaitForBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
@@ -225,18 +203,6 @@ func TestDecodeTimeExcludesTheWaitForBytes(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-// The ids come from the service's answer, as in ResponseMeta, because the service's logs have these ids.
-func TestObserverSeesTheIDsOfTheAnswer(t *testing.T) {
-	log := &callLog{}
-	client := clientThrough(t, answering(200, `{"code":0,"data":{"list":[]}}`, "Request-Id", "request-s", "Trace-Id", "trace-s"),
-		hotelstays.WithObserver(log.observer()))
-	resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-c"))
-	require.NoError(t, err)
-	assert.Equal(t, []string{"request-s", "trace-s"}, []string{resp.Meta.RequestID, resp.Meta.TraceID})
-	assert.Equal(t, []string{"request-s", "trace-s"}, []string{log.ends[0].RequestID, log.ends[0].TraceID})
-	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the id that was sent")
-}
 
 // Neither an invalid call nor an iterator without a loop is observed or takes a slot.
 func TestObserverSeesNoInvalidCall(t *testing.T) {

@@ -187,6 +187,7 @@ func TestAbsentAndUnknownFieldsAreTolerated(t *testing.T) {
 		`{"code":0,"msg":"success","data":{"status":1,"roomRatePkg":null,"later":{"a":[1]}},"later":7}`,
 		" \n{ \"data\" : { } , \"code\" : 0 }\n",
 		`{"code":0,"data":{"status":9}}`,
+		`{"code":0,"data":{"roomRatePkg":{"includesPackaging":null},"exchangeRateSnapshot":{"usd":null}}}`,
 	} {
 		_, err := sendCheckAvail(t, clientThrough(t, saying(body)))
 		assert.NoError(t, err, body)

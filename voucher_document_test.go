@@ -569,23 +569,6 @@ func TestInvalidVoucherArgumentsAreRefused(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// SaveVoucher makes three attempts, so it succeeds after two failures.
-func TestSaveVoucherRequestsANewLinkAfterAFailure(t *testing.T) {
-	for _, fault := range []hotelstaystest.Fault{{Kind: hotelstaystest.FaultStatus, Status: http.StatusForbidden},
-		{Kind: hotelstaystest.FaultAlteredBody}, {Kind: hotelstaystest.FaultCutMidResponse}} {
-		inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-			dir := t.TempDir()
-			fault.Operation, fault.Times = hotelstaystest.OpVoucherDownload, 2
-			srv.Inject(fault)
-			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
-			require.NoError(t, err, fault.Kind)
-			assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpOrderVoucher), fault.Kind)
-			assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), fault.Kind)
-			assertFiles(t, dir, "voucher.pdf")
-		})
-	}
-}
-
 // beforeDownload returns a client. happens runs before its first download.
 func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *hotelstays.Client {
 	first := sync.OnceFunc(happens)

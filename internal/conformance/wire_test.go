@@ -384,9 +384,13 @@ func TestResponseMetaHasTheHeadersOfTheAnswer(t *testing.T) {
 	t.Run("malformed values", func(t *testing.T) {
 		got, _ := meta(t, map[string]string{"Server-Cost-Milliseconds": "soon", "X-RateLimit-Limit": "many"})
 		assert.Zero(t, got.ServerCost)
-		ahead, _ := meta(t, map[string]string{"Server-Cost-Milliseconds": "-7"})
-		assert.Zero(t, ahead.ServerCost)
 		assert.Nil(t, got.RateLimit)
+		ahead, _ := meta(t, map[string]string{"Server-Cost-Milliseconds": "-7", "X-RateLimit-Limit": "10", "X-RateLimit-Remaining": "-1",
+			"X-RateLimit-Reset": "1"})
+		assert.Zero(t, ahead.ServerCost)
+		assert.Nil(t, ahead.RateLimit)
+		far, _ := meta(t, map[string]string{"X-RateLimit-Limit": "10", "X-RateLimit-Remaining": "7", "X-RateLimit-Reset": "9999999999"})
+		assert.Nil(t, far.RateLimit)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -295,30 +294,4 @@ func TestFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 		assert.EqualValues(t, 1, s.fetches.Load())
 		assert.Equal(t, "first", trace)
 	})
-}
-
-func TestFetchThatPanicsOrExitsIsAnError(t *testing.T) {
-	for want, end := range map[string]func(){
-		"panicked with a value of type string; the log of WithLogger has the stack": func() { panic("boom") },
-
-		"ended without a result": runtime.Goexit, // as t.FailNow in a RoundTripper
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &service{lifetime: time.Hour}
-			ends := true
-			c := s.cache(func(c *token.Cache) {
-				c.Fetch = func(ctx context.Context, _ types.Secret) (types.Secret, time.Duration, error) {
-					if ends {
-						end()
-					}
-					return s.fetch(ctx)
-				}
-			})
-			failed, _ := s.callAll(t.Context(), 10, c)
-			require.Len(t, failed, 10)
-			assert.EqualError(t, failed[0], "hotelstays: fetching a token "+want)
-			ends = false
-			s.mustCall(t, 10, c)
-		})
-	}
 }

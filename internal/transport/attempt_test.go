@@ -80,18 +80,20 @@ type watchedBody struct {
 
 func (c *watchedBody) Close() error { c.closed = true; return nil }
 
-// A body that is not read to its end would keep its connection for ever.
-func TestEveryAnswersBodyIsClosed(t *testing.T) {
+// A body that is not read to its end would keep its connection for ever. An http.Client's Timeout would keep its timer.
+func TestEveryAnswersBodyIsClosedAndItsCtxEnds(t *testing.T) {
 	for name, reader := range map[string]io.Reader{
 		"whole":     strings.NewReader("{}"),
 		"too large": strings.NewReader(strings.Repeat("x", 2<<20)),
 		"broken":    iotest.ErrReader(errors.New("broken")),
 	} {
-		body := &watchedBody{Reader: reader}
-		do(t, roundTripper(func(*http.Request) (*http.Response, error) {
+		body, attempt := &watchedBody{Reader: reader}, t.Context()
+		do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			attempt = r.Context()
 			return &http.Response{StatusCode: 200, Body: body, ContentLength: -1}, nil
-		}), "http://127.0.0.1", mutates)
+		}), nowhere, func(c *Call) { c.Mutates, c.HTTP.Timeout = true, time.Hour })
 		assert.True(t, body.closed, name)
+		assert.ErrorIs(t, attempt.Err(), context.Canceled, name)
 	}
 }
 
@@ -159,38 +161,3 @@ func (suspended) Deadline() (time.Time, bool) { return time.Now().Add(-time.Seco
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// The memory of a huge answer is not kept, because the pool would hold it for later answers.
-func TestHugeBuffersAreNotPooled(t *testing.T) {
-	for range 10 { // under the race detector a pool drops some of what it gets
-		b := newBuffer(&buffers, http.NoBody, 2*maxPrepared+1, 0)
-		b.release()
-		assert.LessOrEqual(t, newBuffer(&buffers, http.NoBody, 0, 0).Cap(), 2*maxPrepared)
-	}
-}
-
-// An answer without a Content-Length gets a buffer of the size of the last answer, because a buffer that grows by
-// doubling takes three times the memory.
-func TestBufferHasTheSizeOfTheLastAnswer(t *testing.T) {
-	const page = 1 << 20
-	size := page
-	rt := roundTripper(func(*http.Request) (*http.Response, error) {
-		r := reply(200, strings.Repeat("x", size))
-		r.ContentLength = -1
-		return r, nil
-	})
-	var usual atomic.Int64
-	room := func() int {
-		call := newCall(rt, nowhere)
-		call.BodySizeHint, call.Policy.MaxBody = &usual, 2*page
-		r := Send(t.Context(), call) // its buffer does not go back to the pool
-		require.NoError(t, r.Err)
-		require.Len(t, r.Answer.Body, size)
-		assert.EqualValues(t, size, usual.Load())
-		return r.Answer.buffer.Cap()
-	}
-	buffers = sync.Pool{} // without buffers of earlier tests
-	assert.Greater(t, room(), 3*page/2)
-	size += page / 10
-	assert.Less(t, room(), 5*page/4)
-}

@@ -62,18 +62,6 @@ func TestErrorHasTheOffsetOfTheFault(t *testing.T) {
 	}
 }
 
-func TestOnlyNineCharactersMayFollowABackslash(t *testing.T) {
-	read := 0
-	for c := range 256 {
-		l := testLexer(append([]byte{'"', '\\', byte(c)}, `0041"`...))
-		if l.text(); l.end() {
-			read++
-		}
-		l.release()
-	}
-	assert.Equal(t, 9, read)
-}
-
 // Plain text ends at the first special byte, wherever the text begins and whatever follows.
 func TestSkipPlainEndsAtTheFirstSpecialByte(t *testing.T) {
 	const length = 20

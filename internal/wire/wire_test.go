@@ -102,27 +102,6 @@ func (c *endingCtx) Err() error {
 
 func endless(t *testing.T) *endingCtx { return &endingCtx{Context: t.Context(), ends: 1 << 30} }
 
-// Peek returns nothing if ctx ends at any time.
-func TestPeekReturnsNothingAfterTheEndOfCtx(t *testing.T) {
-	body := []byte(`{"data":{"count":1},` + strings.Repeat(`"\n":1,`, 40<<10) + `"code":1}`)
-	env, data, ok := Peek(t.Context(), body)
-	assert.True(t, ok)
-	assert.Equal(t, 1, env.Code)
-	assert.JSONEq(t, `{"count":1}`, string(data))
-
-	counted := endless(t)
-	Peek(counted, body)
-	require.GreaterOrEqual(t, counted.polls, len(body)>>16)
-	for ends := range counted.polls {
-		ctx := &endingCtx{Context: t.Context(), ends: ends}
-		env, data, ok := Peek(ctx, body)
-		assert.False(t, ok)
-		assert.Zero(t, env)
-		assert.Nil(t, data)
-		assert.Equal(t, ends+1, ctx.polls, "the reading continues")
-	}
-}
-
 // A long msg is cut off, and keeps its escapes. A msg that is an object or an array is reduced to names and types.
 func TestLongMessagesAreCutOff(t *testing.T) {
 	for _, code := range []string{"0", "7"} {
