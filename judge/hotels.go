@@ -201,9 +201,9 @@ func aHotel(x *exam, h value) {
 // keepsCheapest remembers the offers of a hotel in a search without maxRatesPerHotel. In the same search with
 // maxRatesPerHotel, it requires the cheapest of these offers.
 func (x *exam) keepsCheapest(id string, rooms value, prices []priced, most int, capped bool) {
-	amounts := []float64{}
-	for _, price := range prices {
-		amounts = append(amounts, price.net.amount)
+	amounts := make([]float64, len(prices))
+	for i, price := range prices {
+		amounts[i] = price.net.amount
 	}
 	slices.Sort(amounts)
 	key := x.query() ^ x.memory.key("prices", id)

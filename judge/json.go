@@ -57,10 +57,11 @@ func (v value) byte() byte {
 }
 
 // unquoted returns the string that raw encodes, or "" if raw is malformed.
-func unquoted(raw []byte) (s string) {
+func unquoted(raw []byte) string {
 	if wire.SkipPlain(raw, 1) == len(raw)-1 {
 		return string(raw[1 : len(raw)-1])
 	}
+	var s string // only a string with escapes needs it, so only such a string allocates it
 	_ = json.Unmarshal(raw, &s)
 	return s
 }

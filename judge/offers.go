@@ -28,10 +28,11 @@ func near(a, b, most float64) bool { return a-b <= most && b-a <= most }
 
 func aRoom(x *exam, room value) {
 	hotel := room.get("hotelId")
+	hotelID := hotel.str()
 	x.property("rates/hotel", x.asked.get("hotelId").str(), hotel)
 	for o := range room.get("rates").all() {
 		now, id := x.offer(o, x.search()), o.get("ratePkgId")
-		now.hotel = hotel.str()
+		now.hotel = hotelID
 		key := x.memory.key("offer", x.session, id.str())
 		was, known := x.memory.get(key).(*offer)
 		x.is("value/offer", !known || was.search != now.search || was.price == now.price, id, "another id for another price")

@@ -45,15 +45,8 @@ type document struct {
 	nodes      []node
 	mismatches []mismatch
 	met        []met
-	last       string // the currency that was read last, whose string an equal currency reuses
-	fine       [2]fine
-}
-
-// fine remembers the last valid text of a field that takes long to judge, such as a date. Most offers have the same
-// dates.
-type fine struct {
-	*field
-	text string
+	last       string    // the currency that was read last, whose string an equal currency reuses
+	fine       [2]string // the last two valid dates: most offers have the same
 }
 
 // mismatch is a value without the documented form, or an object that lacks a member.
@@ -84,7 +77,7 @@ const deepest = 100
 // reuses the memory of the previous text.
 func (d *document) read(body []byte, f *field) bool {
 	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
-	end := d.value(d.space(0), 0, 0, 0, f, 0)
+	end := d.value(0, 0, 0, 0, f, 0)
 	if end < 0 || d.space(end) != len(body) {
 		d.nodes, d.mismatches, d.met = d.nodes[:0], d.mismatches[:0], d.met[:0] // mismatches and met hold indexes of nodes
 	}
@@ -117,11 +110,12 @@ func (d *document) space(i int) int {
 	return i
 }
 
-// value reads the value at index i, whose documented type is f. It returns the index after the value, or -1 if the
+// value reads the value that follows blanks at index i, and whose documented type is f. It returns the index after the value, or -1 if the
 // value is malformed.
 func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 	at, k, end, before := len(d.nodes), absent, -1, len(d.mismatches)
-	d.nodes = append(d.nodes, node{})
+	i = d.space(i)
+	d.nodes = append(d.nodes, node{key: int32(key), from: int32(i), in: in, named: uint8(min(named, 255))})
 	switch c := d.byteAt(i); {
 	case depth > deepest:
 	case c == '{':
@@ -142,9 +136,8 @@ func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 	if f.closed && len(d.mismatches) == before {
 		d.nodes = d.nodes[:at+1]
 	}
-	n := &d.nodes[at] // int32 is enough for the indexes below, because bodies are smaller than 2 GB
-	n.key, n.from, n.to, n.next, n.in = int32(key), int32(i), int32(end), int32(len(d.nodes)), in
-	n.kind, n.named = k, uint8(min(named, 255))
+	n := &d.nodes[at] // int32 is enough for the indexes, because bodies are smaller than 2 GB
+	n.to, n.next, n.kind = int32(end), int32(len(d.nodes)), k
 	if f.want != "" && end > 0 && (k != null || key == 0) {
 		d.judge(int32(at), k, d.text[i:end], f)
 	}
@@ -153,19 +146,21 @@ func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 
 // judge compares a value with its documented form.
 func (d *document) judge(at int32, k kind, raw []byte, f *field) {
-	rule, ok, last := "", true, &d.fine[f.index&1] // checkIn and checkOut are neighbours, so each has its own entry in fine
-	switch {
+	rule, ok := "", true
+	switch leaf := f.leaf; {
 	case f.element != nil:
 		ok = k == list
 	case f.shape != nil:
 		ok = k == object
-	case f.leaf.slow && last.field == f && last.text == string(raw):
-	case !f.leaf.fits(k, raw):
+	case k != leaf.kind:
 		ok = false
-	case f.leaf.slow:
-		*last = fine{f, string(raw)}
-	case f.leaf.plausible != nil:
-		rule, ok = "value/plausible", f.leaf.plausible(k, raw)
+	case leaf.slow && (string(raw) == d.fine[0] || string(raw) == d.fine[1]):
+	case leaf.fits != nil && !leaf.fits(raw):
+		ok = false
+	case leaf.slow:
+		d.fine[0], d.fine[1] = string(raw), d.fine[0]
+	case leaf.plausible != nil:
+		rule, ok = "value/plausible", leaf.plausible(raw)
 	}
 	if !ok {
 		d.mismatches = append(d.mismatches, mismatch{at, rule, "", f.want})
@@ -180,9 +175,6 @@ func (d *document) judge(at int32, k kind, raw []byte, f *field) {
 func (d *document) members(i int, at int32, f *field, depth int) int {
 	s, seen, next, twin := cmp.Or(f.shape, anything.shape), uint64(0), 0, int32(0)
 	for first := true; ; first = false {
-		if i = d.space(i); d.byteAt(i) == '}' && first {
-			break
-		}
 		var member *field
 		name, quote, end, child := i+1, 0, 0, len(d.nodes)
 		// Most members come in the documented order and without blanks, so these names are tried first.
@@ -193,9 +185,12 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 			}
 		}
 		if member == nil {
-			if d.byteAt(i) != '"' {
+			if i = d.space(i); d.byteAt(i) == '}' && first {
+				break
+			} else if d.byteAt(i) != '"' {
 				return -1
 			}
+			name = i + 1
 			if end = d.quoted(name); end < 0 {
 				return -1
 			}
@@ -205,25 +200,25 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 				return -1
 			}
 		}
-		if i = d.space(end); member == totalRate && twin > 0 && bytes.HasPrefix(d.text[i:], value{d, twin, ""}.raw()) {
-			to := i + len(value{d, twin, ""}.raw())
-			d.nodes = append(d.nodes, node{int32(name), int32(i), int32(to), int32(child + 1), at, twin, object, uint8(quote - name)})
-			i = to
-		} else if i = d.value(i, name, quote-name, at, member, depth); i < 0 {
+		if member == totalRate && twin > 0 && bytes.HasPrefix(d.text[end:], value{d, twin, ""}.raw()) {
+			i = end + len(value{d, twin, ""}.raw())
+			d.nodes = append(d.nodes, node{int32(name), int32(end), int32(i), int32(child + 1), at, twin, object, uint8(quote - name)})
+		} else if i = d.value(end, name, quote-name, at, member, depth); i < 0 {
 			return -1
 		}
 		if member == rate && d.nodes[child].kind == object {
 			twin = int32(child)
 		}
-		if member != anything && d.nodes[child].kind > null {
-			seen |= 1 << member.index
+		if d.nodes[child].kind > null {
+			seen |= member.bit
 		}
-		if i = d.space(i); d.byteAt(i) == '}' {
+		if i = d.space(i); d.byteAt(i) != ',' {
 			break
-		} else if d.byteAt(i) != ',' {
-			return -1
 		}
 		i++
+	}
+	if d.byteAt(i) != '}' {
+		return -1
 	}
 	if s != anything.shape {
 		d.missing(at, f, seen)
@@ -249,20 +244,22 @@ func (d *document) missing(at int32, f *field, seen uint64) {
 // -1 if the list is malformed.
 func (d *document) elements(i int, at int32, f *field, depth int) int {
 	element := cmp.Or(f.element, anything)
-	for first := true; ; first = false {
-		if i = d.space(i); d.byteAt(i) == ']' && first {
-			return i + 1
-		}
+	if i = d.space(i); d.byteAt(i) == ']' {
+		return i + 1
+	}
+	for {
 		if i = d.value(i, 0, 0, at, element, depth); i < 0 {
 			return -1
 		}
-		if i = d.space(i); d.byteAt(i) == ']' {
-			return i + 1
-		} else if d.byteAt(i) != ',' {
-			return -1
+		if i = d.space(i); d.byteAt(i) != ',' {
+			break
 		}
-		i = d.space(i + 1)
+		i++
 	}
+	if d.byteAt(i) != ']' {
+		return -1
+	}
+	return i + 1
 }
 
 // quoted returns the index after the closing quotation mark of a string, or -1 if the mark is missing. i is the index after

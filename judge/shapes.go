@@ -73,83 +73,86 @@ OrderVoucher customerReferenceNo string platformReferenceNo! name supplierRefere
 Cancel serviceFee! Money status! 0|1|2|3|4|5
 Event customerReferenceNo! name hotelConfirmNo string event! order_created|order_paid|order_cancelled|order_modified eventTime int`
 
-// leaf is a type without members. fits checks the documented form, and plausible checks the usual range.
+// leaf is a type without members. fits, if set, checks the documented form of the JSON text, and plausible checks the usual range.
 type leaf struct {
-	fits, plausible func(kind, []byte) bool
+	kind            kind
+	fits, plausible func([]byte) bool
 	slow            bool
 }
 
-func of(k kind) func(kind, []byte) bool { return func(is kind, _ []byte) bool { return is == k } }
-
 // texts returns a check that accepts a string if fits accepts its text.
-func texts(fits func(string) bool) func(kind, []byte) bool {
-	return func(k kind, raw []byte) bool { return k == text && fits(unquoted(raw)) }
+func texts(fits func(string) bool) func([]byte) bool {
+	return func(raw []byte) bool { return fits(unquoted(raw)) }
 }
 
-func matching(pattern string) func(kind, []byte) bool {
+func matching(pattern string) func([]byte) bool {
 	return texts(regexp.MustCompile("^(?:" + pattern + ")$").MatchString)
 }
 
 // integers returns a check that accepts integers from least on.
-func integers(least int) func(kind, []byte) bool {
-	return func(k kind, raw []byte) bool {
+func integers(least int) func([]byte) bool {
+	return func(raw []byte) bool {
 		n, err := strconv.Atoi(string(raw))
-		return k == number && err == nil && n >= least
+		return err == nil && n >= least
 	}
 }
 
 // between returns a check that accepts numbers from least to most.
-func between(least, most float64) func(kind, []byte) bool {
-	return func(k kind, raw []byte) bool { return k == number && float(raw) >= least && float(raw) <= most }
+func between(least, most float64) func([]byte) bool {
+	return func(raw []byte) bool { return float(raw) >= least && float(raw) <= most }
 }
 
-// oneOf returns a check that accepts the values of an enumeration, which are all integers or all strings.
-func oneOf(values []string) func(kind, []byte) bool {
-	return func(k kind, raw []byte) bool {
+// oneOf returns the type of an enumeration, whose values are all integers or all strings.
+func oneOf(values []string) *leaf {
+	k := number
+	if values[0] > "9" {
+		k = text
+	}
+	return &leaf{kind: k, fits: func(raw []byte) bool {
 		if k == text {
 			raw = raw[1 : len(raw)-1]
 		}
-		return (k == text) == (values[0] > "9") && slices.ContainsFunc(values, func(value string) bool { return string(raw) == value })
-	}
+		return slices.ContainsFunc(values, func(value string) bool { return string(raw) == value })
+	}}
 }
 
 // clockSkew is how much the clock of the service may differ from this machine's clock.
 const clockSkew = 10 * time.Minute
 
 var leaves = map[string]leaf{
-	"string":  {fits: of(text)},
-	"name":    {fits: func(k kind, raw []byte) bool { return k == text && len(raw) > 2 }},
-	"bool":    {fits: of(boolean)},
-	"int":     {fits: integers(math.MinInt)},
-	"index":   {fits: integers(math.MinInt), plausible: integers(1)},
-	"list":    {fits: of(list)},
-	"object":  {fits: of(object)},
-	"count":   {fits: integers(math.MinInt), plausible: integers(0)},
-	"version": {fits: integers(1)},
-	"amount":  {fits: of(number), plausible: func(_ kind, raw []byte) bool { return raw[0] != '-' }},
-	"rating":  {fits: between(0, 5)},
-	"lat":     {fits: of(number), plausible: between(-90, 90)},
-	"lng":     {fits: of(number), plausible: between(-180, 180)},
-	"currency": {fits: func(k kind, raw []byte) bool { return k == text && len(raw) == 5 }, plausible: func(_ kind, raw []byte) bool {
+	"string":  {kind: text},
+	"name":    {kind: text, fits: func(raw []byte) bool { return len(raw) > 2 }},
+	"bool":    {kind: boolean},
+	"int":     {kind: number, fits: integers(math.MinInt)},
+	"index":   {kind: number, fits: integers(math.MinInt), plausible: integers(1)},
+	"list":    {kind: list},
+	"object":  {kind: object},
+	"count":   {kind: number, fits: integers(math.MinInt), plausible: integers(0)},
+	"version": {kind: number, fits: integers(1)},
+	"amount":  {kind: number, plausible: func(raw []byte) bool { return raw[0] != '-' }},
+	"rating":  {kind: number, fits: between(0, 5)},
+	"lat":     {kind: number, plausible: between(-90, 90)},
+	"lng":     {kind: number, plausible: between(-180, 180)},
+	"currency": {kind: text, fits: func(raw []byte) bool { return len(raw) == 5 }, plausible: func(raw []byte) bool {
 		return raw[1] >= 'A' && raw[1] <= 'Z' && raw[2] >= 'A' && raw[2] <= 'Z' && raw[3] >= 'A' && raw[3] <= 'Z'
 	}},
-	"country": {fits: matching("[A-Z]{2}")},
-	"uuid":    {fits: matching("(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")},
-	"jwt":     {fits: matching(`[\w-]+\.[\w-]+\.[\w-]*`)},
-	"digest":  {fits: matching("[0-9a-f]{64}")},
-	"time": {fits: matching(`\d{4}-?\d\d-?\d\d(T\d\d:?\d\d(:?\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?`), plausible: texts(func(s string) bool {
+	"country": {kind: text, fits: matching("[A-Z]{2}")},
+	"uuid":    {kind: text, fits: matching("(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")},
+	"jwt":     {kind: text, fits: matching(`[\w-]+\.[\w-]+\.[\w-]*`)},
+	"digest":  {kind: text, fits: matching("[0-9a-f]{64}")},
+	"time": {kind: text, fits: matching(`\d{4}-?\d\d-?\d\d(T\d\d:?\d\d(:?\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?`), plausible: texts(func(s string) bool {
 		at, err := time.Parse(time.RFC3339, s)
 		return err != nil || time.Until(at) < clockSkew
 	})},
-	"date": {slow: true, fits: texts(func(s string) bool {
+	"date": {kind: text, slow: true, fits: texts(func(s string) bool {
 		_, err := time.Parse(time.DateOnly, s)
 		return err == nil
 	})},
-	"url": {fits: texts(func(s string) bool {
+	"url": {kind: text, fits: texts(func(s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && u.Host != "" && strings.HasPrefix(u.Scheme, "http")
 	})},
-	"base64": {fits: texts(func(s string) bool {
+	"base64": {kind: text, fits: texts(func(s string) bool {
 		_, err := base64.StdEncoding.DecodeString(s)
 		return err == nil
 	})},
@@ -166,7 +169,7 @@ type shape struct {
 type field struct {
 	name, want string // want is the documented type
 	quoted     string // the name in quotation marks, followed by a colon
-	index      int
+	bit        uint64 // the field's bit in shape.expected
 	required   bool
 	lax        bool // required members of the value may be missing
 	closed     bool // no rule needs the members of the value, so their nodes are not kept
@@ -191,9 +194,9 @@ func compile() (all map[string]*shape, answers map[types.Operation]*field) {
 		words := strings.Fields(line)
 		s := &shape{hook: hooks[words[0]], named: map[string]*field{}}
 		for pair := range slices.Chunk(words[1:], 2) {
-			f := &field{name: strings.TrimRight(pair[0], "!~"), want: pair[1], index: len(s.fields), required: strings.HasSuffix(pair[0], "!")}
+			f := &field{name: strings.TrimRight(pair[0], "!~"), want: pair[1], bit: 1 << len(s.fields), required: strings.HasSuffix(pair[0], "!")}
 			if f.quoted = `"` + f.name + `":`; f.name != pair[0] {
-				s.expected |= 1 << f.index
+				s.expected |= f.bit
 			}
 			s.named[f.name] = f
 			kind, many := strings.CutPrefix(pair[1], "[]")
@@ -206,11 +209,11 @@ func compile() (all map[string]*shape, answers map[types.Operation]*field) {
 			if known, ok := leaves[kind]; ok {
 				f.leaf = &known
 			} else if f.shape == nil {
-				f.leaf = &leaf{fits: oneOf(strings.Split(kind, "|"))}
+				f.leaf = oneOf(strings.Split(kind, "|"))
 			}
 		}
 		all[words[0]] = s
-		data := &field{name: "data", quoted: `"data":`, want: words[0], shape: s}
+		data := &field{name: "data", quoted: `"data":`, want: words[0], bit: 1, shape: s}
 		answers[types.Operation(words[0])] = &field{shape: &shape{fields: []*field{data}, named: map[string]*field{"data": data}}}
 	}
 	for i := range samenesses {
