@@ -142,8 +142,9 @@ func (v value) get(path ...string) value {
 
 func (v value) member(name string) int32 {
 	if v.kind() == object {
-		for i := v.at + 1; i < v.nodes[v.at].next; i = v.nodes[i].next {
-			if n := &v.nodes[i]; int(n.named) == len(name) && string(v.text[n.key:n.key+int32(n.named)]) == name {
+		nodes := v.nodes
+		for i := v.at + 1; i < nodes[v.at].next; i = nodes[i].next {
+			if n := &nodes[i]; int(n.named) == len(name) && string(v.text[n.key:n.key+int32(n.named)]) == name {
 				return i
 			}
 		}

@@ -21,14 +21,11 @@ func newMemory(age time.Duration, limit int) *memory {
 }
 
 // key returns a hash of texts. The memory keeps hashes, because the texts may identify a person.
-func (m *memory) key(parts ...string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(m.seed)
+func (m *memory) key(parts ...string) (key uint64) {
 	for _, part := range parts {
-		_, _ = h.WriteString(part) // never fails
-		_ = h.WriteByte(0)
+		key = key*31 + maphash.String(m.seed, part)
 	}
-	return h.Sum64()
+	return key
 }
 
 func (m *memory) put(key uint64, v any) {
