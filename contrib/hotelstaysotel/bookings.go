@@ -20,9 +20,9 @@ import (
 const lookWithin = 10 * time.Second
 
 // ObserveBookings adds gauges of open bookings and cancellations, and of calls of your functions that do not return. It
-// uses only the MeterProvider of opts. nil opts mean the defaults. bookings is a Journal of hotelstayssql, the Bookings
-// of hotelstaysriver, or another durable.Engine. Each collection reads the open rows of the database, for at most ten
-// seconds.
+// uses only the MeterProvider of opts. nil opts mean the defaults. The parameter bookings is a Journal of
+// hotelstayssql, the Bookings of hotelstaysriver, or another durable.Engine. Each collection reads the open rows of the
+// database, for at most ten seconds.
 //
 // Call Unregister of the result to remove the gauges. The error names every instrument that the meter provider refuses,
 // with the reason.

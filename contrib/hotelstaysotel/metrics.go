@@ -66,7 +66,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 	return i, nil
 }
 
-// record records the metrics of a call that has ended. kind is the result of errorType.
+// record records the metrics of a call that has ended. The parameter kind is the result of errorType.
 func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kind string) {
 	target := append(serverAttributes(info.BaseURL), keyOperation.String(string(info.Operation)))
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {

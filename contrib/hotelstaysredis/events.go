@@ -93,7 +93,7 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	return err
 }
 
-// run runs a script on the keys of one event. span is the lease or the retention of the event.
+// run runs a script on the keys of one event. The parameter span is the lease or the retention of the event.
 func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, keys []string, span time.Duration,
 	args ...any) (reply string, err error) {
 	switch {

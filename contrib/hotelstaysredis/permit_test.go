@@ -111,7 +111,7 @@ func TestSlotsOfADeadProcessComeBackAfterItsLease(t *testing.T) {
 	}
 }
 
-// A 429 in one process has its effect in all processes.
+// A 429 in one process changes the assumed travel time in all processes.
 func TestAssumedTravelTimeAfterA429HalvesEveryMinute(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		for _, p := range []*process{a, b} {

@@ -193,9 +193,9 @@ end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`)
 
-// TryLease gives the caller the lease for fetching the token under key. ok is false
-// if another caller has the lease. The store renews the lease until release is called. The lease ends
-// after FetchLease if the process dies or cannot reach Redis.
+// TryLease gives the caller the lease for fetching the token under key. The result ok is false if another caller has
+// the lease. The store renews the lease until release is called. The lease ends after FetchLease if the process dies or
+// cannot reach Redis.
 func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
 	_, redisKey := s.redisKeys(key)
 	leaseID := newID()

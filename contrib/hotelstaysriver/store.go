@@ -174,8 +174,8 @@ func (s *store) find(ctx context.Context, q querier, kind durable.Kind, conditio
 	return found, nil
 }
 
-// latest returns the live job of a reference, or its last job if no job is live. except is the id of a job to ignore.
-// lock ends the SQL statement, such as FOR UPDATE.
+// latest returns the live job of a reference, or its last job if no job is live. The parameter except is the id of a
+// job to ignore. The parameter lock is the last part of the SQL statement, such as FOR UPDATE.
 func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int64, lock string) (*durable.Row, error) {
 	wanted, err := json.Marshal(map[string]string{"account": id.Account, "reference": id.Reference})
 	if err != nil {

@@ -118,8 +118,8 @@ func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 	return nil
 }
 
-// settings are the database settings that Check reads. A query returns the value, and whether it is harmful. effect is
-// the warning for a harmful value.
+// settings are the database settings that Check reads. A query returns the value, and whether it is harmful. The field
+// effect is the warning for a harmful value.
 var settings = map[Dialect][]struct{ name, query, effect string }{
 	PostgreSQL: {
 		{"synchronous_commit", `SELECT current_setting('synchronous_commit'), current_setting('synchronous_commit') = 'off'`,

@@ -190,7 +190,8 @@ func (d database) options() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: grammars[d.dialect].isolation}
 }
 
-// inTxOnce calls fn, and commits all writes of fn or no write. ended is false if the transaction may still be open.
+// inTxOnce calls fn, and commits all writes of fn or no write. The result ended is false if the transaction may still
+// be open.
 func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) error) (ended bool, err error) {
 	defer func() { ended = tx.Rollback() == nil || ended }() // runs also if fn panics; after a Commit, Rollback fails and changes nothing
 	if err = fn(tx); err == nil {

@@ -65,11 +65,11 @@ func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 	s, err := NewEventStore(db, MySQL, nil)
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), nil, time.Minute)
-	assert.ErrorContains(t, err, "hotelstayssql: claiming an event: no keys")
+	assert.ErrorContains(t, err, "hotelstayssql: claiming an event: the event has no keys")
 	_, err = s.Claim(t.Context(), []string{"key"}, time.Nanosecond)
 	assert.ErrorContains(t, err, "the lease or retention of 1ns is shorter than a microsecond")
 	assert.ErrorContains(t, s.Done(t.Context(), []string{"key"}, 0), "finishing an event: the lease or retention of 0s is shorter")
-	assert.ErrorContains(t, s.Release(t.Context(), nil), "releasing an event: no keys")
+	assert.ErrorContains(t, s.Release(t.Context(), nil), "releasing an event: the event has no keys")
 	_, err = s.Claim(t.Context(), []string{strings.Repeat("x", maxKey+1)}, time.Minute)
 	assert.ErrorContains(t, err, "a key has 1025 bytes; the limit is 1024")
 }

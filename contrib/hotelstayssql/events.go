@@ -217,7 +217,7 @@ func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, fu
 		return fmt.Errorf("the lease or retention of %s is shorter than a microsecond", span)
 	}
 	if len(keys) == 0 {
-		return errors.New("no keys")
+		return errors.New("the event has no keys; pass at least one")
 	}
 	keys = slices.Sorted(slices.Values(keys))
 	var sorted [][]byte

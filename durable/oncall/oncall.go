@@ -69,7 +69,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"rfc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }).Parse(pageFile))
 
-// Handler returns the page. bookings is the Journal of contrib/hotelstayssql, or the Bookings of
+// Handler returns the page. The parameter bookings is the Journal of contrib/hotelstayssql, or the Bookings of
 // contrib/hotelstaysriver. Mount the page behind your own authentication, because everyone who reaches it can abandon
 // bookings. If opts is nil, the defaults apply.
 //

@@ -79,8 +79,8 @@ func collect[T any](listed iter.Seq2[T, error], now time.Time, of func(T, time.T
 	return rows, problems
 }
 
-// act describes the next step of a worker. due is when the step is due. If the worker is late, act marks the row as
-// overdue.
+// act describes the next step of a worker. The parameter due is when the step is due. If the worker is late, act marks
+// the row as overdue.
 func (r *row) act(what string, due, now time.Time) {
 	r.Next = fmt.Sprintf("A worker %s at %s.", what, at(due, now))
 	if now.Sub(due) > overdueAfter {

@@ -124,7 +124,8 @@ func (s *testSite) webhooksAreLost() {
 	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
 }
 
-// status lets the sandbox answer an operation with an HTTP status, once or until ClearFaults.
+// status makes the sandbox answer the next calls of an operation with an HTTP status. If times is -1, this lasts until
+// ClearFaults.
 func (s *testSite) status(op types.Operation, status, times int) {
 	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultStatus, Status: status, Times: times})
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// tables belong to the booking service, not to the journal. Times are microseconds since 1970. A booking is new, pending,
-// found or absent. events has no primary key, so that the verdict counts an event that was
-// handled twice.
+// tables belong to the booking service, not to the journal. Times are microseconds since 1970. A booking is new,
+// pending, found or absent. The table events has no primary key, so that the verdict counts an event that was handled
+// twice.
 const tables = `
 	CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'new', order_no text NOT NULL DEFAULT '',
 		rounds integer NOT NULL DEFAULT 0);

@@ -124,7 +124,7 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	go func() { stop(server.Serve(listener)) }()
 	polling, endPolls := context.WithCancel(context.WithoutCancel(ctx))
 	var polls, callers sync.WaitGroup
-	polls.Go(func() { stop(w.journal.Run(polling)) }) // Run fails at once if the tables have another version; stop then ends the worker
+	polls.Go(func() { stop(w.journal.Run(polling)) }) // if the tables have another version, Run fails immediately, and the function stop ends the worker
 	for range bookers {
 		callers.Go(func() { w.book(ctx) })
 	}

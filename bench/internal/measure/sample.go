@@ -143,7 +143,7 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// watchHeap samples the heap every 500 µs. most stops the sampling and returns the maximum.
+// watchHeap samples the heap every 500 µs. The function most stops the sampling and returns the maximum.
 func watchHeap() (most func() uint64) {
 	quit, result := make(chan struct{}), make(chan uint64)
 	go func() {

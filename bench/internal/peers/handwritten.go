@@ -1,6 +1,6 @@
-// A client for these calls, written by hand on net/http. It has one transport that keeps its connections,
-// pooled buffers, and decodes the envelope together with its data. It has no retries, rate limits, token
-// fetches or unknown outcomes.
+// A client for these calls, written by hand on net/http. It has pooled buffers, and one transport, which keeps its
+// connections. It decodes the envelope together with its data. It has no retries, rate limits, token fetches or unknown
+// outcomes.
 //
 // encoding/json and goccy/go-json share this code.
 

@@ -88,8 +88,8 @@ var (
 	language = strings.Fields("sum max rate increase by or and unless offset histogram_quantile topk vector")
 )
 
-// check checks the words of a query: each must be a metric, a label of the query's metrics, or a PromQL word. texts are the
-// legends and messages of the query. They may use only labels of the query's metrics.
+// check checks the words of a query: each must be a metric, a label of the query's metrics, or a PromQL word. The
+// parameter texts has the legends and messages of the query. They may use only labels of the query's metrics.
 func check(t *testing.T, metrics map[string][]string, query string, texts ...string) {
 	t.Helper()
 	words := word.FindAllString(spans.ReplaceAllString(quoted.ReplaceAllString(query, ""), ""), -1)

@@ -25,8 +25,8 @@ import (
 )
 
 // failOnce makes one statement fail: n matching statements succeed, and the next matching statement fails. The text
-// "LOST" is a COMMIT that succeeds while its answer is lost. failed removes the fault, and reports whether a statement
-// has failed.
+// "LOST" is a COMMIT that succeeds while its answer is lost. The function failed removes the fault, and reports whether
+// a statement has failed.
 func (l *link) failOnce(matches func(text string) bool, n int) (failed func() bool) {
 	var left atomic.Int64
 	left.Store(int64(n))

@@ -62,7 +62,7 @@ func (d *database) journal(pool *sql.DB, opts hotelstayssql.JournalOptions, chan
 	return hotelstayssql.NewJournal(pool, d.dialect, opts)
 }
 
-// fleet starts processes with journals. open returns the pool of each process.
+// fleet starts processes with journals. The function open returns the pool of each process.
 func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOptions) bookingstest.Fleet[*sql.Tx] {
 	return bookingstest.Fleet[*sql.Tx]{
 		Database: d.caller(),

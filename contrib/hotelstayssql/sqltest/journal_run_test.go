@@ -22,7 +22,7 @@ import (
 // notDue waits until no booking is due or leased. A lease lasts a minute.
 func (p *process) notDue() {
 	p.Helper()
-	p.Eventually("no booking is due or leased", func() bool { // after a poll, a booking is due 210 s later
+	p.Eventually("no booking is due or leased", func() bool { // the poll after this poll is due 210 s later
 		return p.count(`live = 1 AND due <= ?`, time.Now().Add(75*time.Second).UnixMicro()) == 0
 	})
 }
@@ -80,9 +80,9 @@ func TestRowThatHasBeenDueLongestIsPolledFirst(t *testing.T) {
 	})
 }
 
-// hang makes the nth statement that begins with a text, and all statements after it, hang until their ctx ends. begun
-// is closed when the first statement hangs. end lets later statements pass, and returns the longest time that a
-// statement hung.
+// hang makes the nth statement that begins with a text, and all statements after it, hang until their ctx ends. The
+// channel begun is closed when the first statement hangs. The function end lets later statements pass, and returns the
+// longest time that a statement hung.
 func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func() time.Duration) {
 	var left, longest atomic.Int64
 	left.Store(nth)

@@ -138,7 +138,7 @@ func (l logLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func TestNothingIsSentIfTheDatabaseIsReadOnlyOrNewer(t *testing.T) {
+func TestNothingIsSentIfTheDatabaseIsReadOnlyOrHasANewerSchema(t *testing.T) {
 	settings := map[hotelstayssql.Dialect]map[string]string{
 		hotelstayssql.SQLite:     {"query_only": "1"},
 		hotelstayssql.PostgreSQL: {"default_transaction_read_only": "on"},

@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
-// fill inserts keys of handled events. expiresAt is in microseconds since 1970.
+// fill inserts keys of handled events. The parameter expiresAt is in microseconds since 1970.
 func (d *database) fill(t *testing.T, n int, expiresAt int64) {
 	t.Helper()
 	const batch = 500
