@@ -184,7 +184,8 @@ func (r *RateLimiter) checkEviction() {
 		r.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot check the maxmemory-policy of Redis; it must be noeviction",
 			slog.String("error", err.Error()))
 	case policy != "noeviction":
-		r.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "Redis may evict keys, which stops an operation for seconds; set maxmemory-policy to noeviction",
+		r.opts.Logger.LogAttrs(ctx, slog.LevelWarn,
+			"Redis may evict keys, which stops an operation for seconds; set maxmemory-policy to noeviction",
 			slog.String("maxmemory-policy", policy))
 	}
 }
