@@ -45,19 +45,18 @@ func remembers(change func(q *question, seen map[string]string)) func(*question)
 	}
 }
 
-// booksTwice makes a second order if the same reference is booked again, at least this long after its first Book.
-func booksTwice(after time.Duration, breaks string) fault {
-	second, used := map[any]bool{}, map[any]time.Time{}
+// booksTwice makes a second order if the same reference is booked again.
+func booksTwice(breaks string) fault {
+	second, used := map[any]bool{}, map[any]bool{}
 	return fault{asked: func(q *question) {
 		reference := q.body["customerReferenceNo"]
 		switch q.path {
 		case opBook.Path():
-			if at, known := used[reference]; known && time.Since(at) >= after {
+			if used[reference] {
 				q.body["customerReferenceNo"] = reference.(string) + "-2"
 				ofGuest("lastName", present, "Twice")(q)
-			} else if !known {
-				used[reference] = time.Now()
 			}
+			used[reference] = true
 		case opCancel.Path():
 			if second[q.body["supplierReferenceNo"]] {
 				q.body["customerReferenceNo"] = reference.(string) + "-2"
@@ -83,23 +82,23 @@ func booksTwice(after time.Duration, breaks string) fault {
 	}, breaks: breaks}
 }
 
-// booksAgain accepts a second booking with the same guests, at least this long after the first.
-func booksAgain(after time.Duration) func(*question) {
-	used := map[string]time.Time{}
+// booksAgain accepts a second booking with the same guests.
+func booksAgain() func(*question) {
+	used := map[string]any{} // the first reference of the guests
 	return func(q *question) {
 		guests, _ := json.Marshal(q.body["guests"])
-		reference, _ := q.body["customerReferenceNo"].(string)
-		if at, known := used[string(guests)]; known && time.Since(at) >= after && !used[reference].Equal(at) {
+		reference := q.body["customerReferenceNo"]
+		if first, known := used[string(guests)]; known && first != reference {
 			ofGuest("lastName", present, "Again")(q)
 		} else if !known {
-			used[string(guests)], used[reference] = time.Now(), time.Now()
+			used[string(guests)] = reference
 		}
 	}
 }
 
 // refusesTwice is like booksTwice, but the service refuses the second Book although it makes an order.
 func refusesTwice() fault {
-	f := booksTwice(0, "book/again-soon book/again-later book/again-cancelled book/other-content cancel/foreign")
+	f := booksTwice("book/again-soon book/again-later book/again-cancelled book/other-content cancel/foreign")
 	told := f.told
 	f.told = func(a *reply) {
 		reference, _ := a.asked.body["customerReferenceNo"].(string)
@@ -197,37 +196,22 @@ func bookFaults() map[string]fault {
 		}
 	}
 	return map[string]fault{
-		"Book returns an order without a status":          {opBook, nil, sets("hotelOrder.status", nil), "book/status book/form"},
-		"Book returns an order that is already confirmed": {opBook, nil, sets("hotelOrder.status", 2), "book/status"},
 		"OrderVoucher returns a voucher before the order is confirmed": {opOrderVoucher, nil, voucherIs("NOT_GENERATED", issued),
 			"voucher/before voucher/form voucher/signed"},
-		"Book returns an order with another check-in date": {opBook, nil, sets("hotelOrder.checkIn", "2000-12-24"),
-			"book/stay book/read order/nights order/room-dates"},
-		"Book returns an order with another check-out date": {opBook, nil, sets("hotelOrder.checkOut", "2000-12-31"),
-			"book/stay book/read order/nights order/room-dates"},
-		"Book returns a higher price than QueryOrders": {opBook, nil, sets("hotelOrder.netRate.amount", 1990), "book/read"},
 		"QueryOrders hides a new order for eleven minutes": during(opBook, 11*time.Minute, fault{told: sets("orders", []any{}),
 			breaks: "book/visible order/references order/booking-time"}),
 		"QueryOrders returns another price than Book": {opQueryOrders, nil, sets("orders.netRate.amount", 1), "book/read"},
-		"QueryOrders finds no order by supplierReferenceNo": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
-			"order/supplier-references"},
-		"the same Book makes a second order": booksTwice(0,
+		"the same Book makes a second order": booksTwice(
 			"book/again book/again-soon book/again-later book/again-cancelled book/other-content cancel/foreign"),
 		"the same Book makes a second order and is refused": refusesTwice(),
-		"the same Book makes a second order after three minutes": booksTwice(3*time.Minute,
-			"book/again book/again-later book/again-cancelled cancel/foreign"),
-		"Book accepts the same content under another reference": {opBook, booksAgain(0), nil,
+		"Book accepts the same content under another reference": {opBook, booksAgain(), nil,
 			"book/duplicate book/duplicate-later"},
-		"Book accepts the same content under another reference after three minutes": {opBook, booksAgain(3 * time.Minute), nil,
-			"book/duplicate-later"},
 		"Book refuses a duplicate of a cancelled booking": kept(),
 		"the refusal of a duplicate does not name the booking": {opBook, nil, answers(types.CodeDuplicateBooking,
 			func(a *reply) { a.body["msg"] = "no" }), "book/duplicate book/duplicate-later"},
 		"refusals of Book have no msg": {opBook, nil, answers(0, func(a *reply) { delete(a.body, "msg") }),
 			"book/duplicate book/duplicate-later book/callback envelope/failure"},
 		"Book returns an order of another hotel": {"", nil, elsewhere(), "book/hotel"},
-		"Book returns an order with a bookingTime of the year 2000": {opBook, nil, sets("hotelOrder.bookingTime", "2000-01-01T23:00:00Z"),
-			"order/created"},
 		"Book accepts an offer of another session": {opBook, remembers(func(q *question, seen map[string]string) {
 			if own := seen["session"]; strings.HasPrefix(q.header.Get("Session-Id"), "ses-") && q.body["ratePkgId"] == seen["offer"] {
 				q.header.Set("Session-Id", own)
@@ -273,8 +257,7 @@ func bookFaults() map[string]fault {
 		}), nil, "webhook/oauth"},
 		"events come for a Book without a callbackUrl": {opBook, takes("callbackUrl", nil, "https://callback.example.com/events"), nil,
 			"webhook/unasked"},
-		"events come by PUT":          event(func(q *question) { q.path = "put" }, "webhook/delivered"),
-		"all events have the same id": event(func(q *question) { q.header.Set(idHeader, "e-1") }, "webhook/id"),
+		"events come by PUT": event(func(q *question) { q.path = "put" }, "webhook/delivered"),
 		"Book accepts any session": {opBook, remembers(func(q *question, seen map[string]string) {
 			if !strings.HasPrefix(q.header.Get("Session-Id"), "ses-") {
 				q.header.Set("Session-Id", seen["session"])
@@ -301,8 +284,6 @@ func bookFaults() map[string]fault {
 			"book/passport-above book/passport-shown"},
 		"Book refuses a passport number of 50 characters": {opBook, ofGuest("passportNumber", longestPassport, longestPassport+"1"), nil,
 			"book/passport-largest"},
-		"QueryOrders returns a passport number": {opQueryOrders, nil, sets("orders.rooms.guests", []any{obj{"no": longestPassport}}),
-			"book/passport-shown"},
 		"Book accepts an http callbackUrl": {opBook, takes("callbackUrl", "http://callback.example.com/", "https://callback.example.com/"), nil,
 			"book/callback"},
 		"Cancel refuses an unknown order with HTTP 409": {opCancel, nil, answers(types.CodeNotFound, refused(409, types.CodeNotFound)),
@@ -322,9 +303,7 @@ func bookFaults() map[string]fault {
 		"Cancel accepts any supplierReferenceNo": {opCancel, nil, answers(types.CodeNotFound, cancelled),
 			"cancel/unknown cancel/mixed cancel/foreign"},
 		"Book refuses the gender f":                            {opBook, ofGuest("gender", "f", "PROBE"), nil, "book/gender-forms"},
-		"Cancel returns no serviceFee":                         {opCancel, nil, sets("serviceFee", nil), "cancel/form"},
 		"QueryOrders says that a cancelled order is confirmed": {opQueryOrders, nil, status("3", "2"), "cancel/status"},
-		"Cancel returns the status of a confirmed order":       {opCancel, nil, sets("status", 2), "cancel/status"},
 		"Cancel and QueryOrders say that a cancelled order is confirmed": {"", nil, func(a *reply) {
 			if status("3", "2")(a); a.asked.path == opCancel.Path() {
 				sets("status", 2)(a)
@@ -335,15 +314,10 @@ func bookFaults() map[string]fault {
 			"cancel/twice"},
 		"the voucher of a cancelled order has status FAILED": {opOrderVoucher, nil, voucherIs("CANCELLED", sets("status", "FAILED")),
 			"voucher/cancelled"},
-		"a voucher has no signature":           {opOrderVoucher, nil, sets("voucher.signature", nil), "voucher/signed"},
-		"the version of a voucher is a string": {opOrderVoucher, nil, sets("voucher.version", "1"), "voucher/form"},
-		"a voucher has an undocumented status": {opOrderVoucher, nil, voucherIs("GENERATED", sets("status", "ISSUED")),
-			"voucher/form voucher/generated"},
 		"OrderVoucher returns a document without a request for it": {opOrderVoucher, nil,
 			sets("voucher.content", obj{"contentType": "x", "byteSize": 1, "base64": "MQ=="}), "voucher/inline voucher/content-unasked"},
 		"the digest does not match the document": {opOrderVoucher, nil, sets("voucher.signature.digest", strings.Repeat("0", 64)),
 			"voucher/inline voucher/download"},
-		"the inline document does not match the digest": {opOrderVoucher, nil, sets("voucher.content.base64", "MTIz"), "voucher/inline"},
 		"OrderVoucher finds no voucher by supplierReferenceNo": {opOrderVoucher, nil,
 			on("supplierReferenceNo", present, refused(404, types.CodeNotFound)),
 			"voucher/references"},
@@ -353,15 +327,13 @@ func bookFaults() map[string]fault {
 				q.path = "lost"
 			}
 		}, "webhook/delivered"),
-		"an event has an undocumented kind": event(takes("event", "order_paid", "paid"), "webhook/form"),
 		"eventTime is in seconds": event(func(q *question) {
 			ms, _ := q.body["eventTime"].(json.Number).Int64()
 			q.body["eventTime"] = ms / 1000
 		}, "webhook/form"),
-		"an event has the User-Agent curl":                   event(func(q *question) { q.header.Set("User-Agent", "curl") }, "webhook/agent"),
 		"the signature is over another encoding of the body": event(func(q *question) { q.path = "signed" }, "webhook/signature"),
-		"an event has no id":                                 event(func(q *question) { q.header.Del(idHeader) }, "webhook/signature"),
-		"a voucher's link expires before expiresIn":          {opOrderVoucher, nil, sets("voucher.expiresIn", 1800), "voucher/link"},
+		"an event has no id":                        event(func(q *question) { q.header.Del(idHeader) }, "webhook/signature"),
+		"a voucher's link expires before expiresIn": {opOrderVoucher, nil, sets("voucher.expiresIn", 1800), "voucher/link"},
 	}
 }
 

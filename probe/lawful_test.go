@@ -65,12 +65,11 @@ func TestUnusualAnswersBreakNoRule(t *testing.T) {
 		"only the first answer of CheckAvail has a statusRemark": {fault: fault{op: opCheckAvail, told: oneRemark()}, weak: "value/gross"},
 		"Ticket refuses a wrong Authorization header":            {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
 		"hotels without id": {fault: fault{op: opHotelList, told: sets("list.id", nil)},
-			untried: "rates/hotel-id", weak: "value/members value/max-rates"},
+			untried: "rates/hotel-id list/both-ids", weak: "value/members value/max-rates"},
 		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations.type", nil)}, untried: "list/by-name"},
-		"a total that is absent":    {fault: fault{op: opHotelList, told: sets("total", nil)}},
 		"a hotel that is sold out": {fault: fault{op: opHotelList, told: on("hotelIds", sized(1, 1), func(a *reply) {
 			a.data["list"], a.data["total"] = []any{}, 0
-		})}, untried: "list/by-id"},
+		})}, untried: "list/both-ids"},
 		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: granted(obj{"hotelsMetadata": []any{}, "page": obj{"total": 0}})},
 			only: "metadata,list/answer", untried: "metadata/ list/answer"},
 		"the first page of HotelList is empty": {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
@@ -86,19 +85,10 @@ func TestUnusualAnswersBreakNoRule(t *testing.T) {
 				a.status = 0
 			}
 		}}, only: "limits", untried: "limits/"},
-		"destinations in changing order": {fault: fault{op: opDestinations, told: func(a *reply) {
-			if places, _ := a.data["destinations"].([]any); len(places) > 1 && n%2 == 0 {
-				slices.Reverse(places)
-			}
-			n++
-		}}},
-		"parentDestinationId is a region code": {fault: fault{told: sets("destinations.parentDestinationId", "GB-ENG")}},
-		"empty coordinates":                    {fault: fault{told: sets("destinations.coordinates", obj{})}},
 		"an unavailable offer for an unknown session": {fault: fault{op: opCheckAvail,
 			told: on("Session-Id", noSession, granted(obj{"status": 2}))}},
 		"rates for an unknown session": {fault: fault{op: opHotelRates,
 			told: on("Session-Id", noSession, granted(obj{"rooms": []any{}}))}},
-		"a Request-Id that is not the one of the request": {fault: fault{told: headed("Request-Id", "r-1")}},
 	} {
 		if !portion.Next() {
 			continue
@@ -155,13 +145,10 @@ func TestServiceThatKeepsToTheDocumentBreaksNoRule(t *testing.T) {
 	}{
 		"byteSize is the size of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)},
 			weak: "value/size"},
-		"byteSize is wrong": {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "value/size"},
 		"Cancel returns a fee that the offer did not announce": {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)},
 			weak: "cancel/fee value/refund"},
 		"an event without eventTime": {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""),
 			weak: "value/event"},
-		"guests with other first names": {fault: fault{op: opQueryOrders, told: sets("orders.rooms.guests.firstName", "Probe")},
-			weak: "value/guests"},
 		"QueryOrders ignores the other filters beside customerReferenceNos": {fault: fault{op: opQueryOrders, asked: func(q *question) {
 			if q.body["customerReferenceNos"] != nil {
 				q.body = obj{"customerReferenceNos": q.body["customerReferenceNos"]}

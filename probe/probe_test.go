@@ -283,12 +283,6 @@ func TestEndOfContextEndsTheRun(t *testing.T) {
 	})
 }
 
-func TestSuiteHasASubtestForEachRule(t *testing.T) {
-	cfg, _ := sandboxed(t, hotelstaystest.Config{}, fault{})
-	cfg.Only, cfg.Share = []string{"orders", "Envelope"}, 1
-	Test(t, cfg)
-}
-
 // fakeT records what a suite reports.
 type fakeT struct {
 	*testing.T

@@ -74,6 +74,7 @@ var readRequests = asks("", []request{
 	{"check/required", "ratePkgId is required", opCheckAvail, refusal, changes("ratePkgId", nil)},
 	{"check/session", "CheckAvail without a known session has no offer", opCheckAvail, noOffer, changes("Session-Id", nil, noSession)},
 	{"check/other-session", "an offer can be checked only in its own session", opCheckAvail, noOffer, changes("Session-Id", otherSession)},
+	{"check/unknown", "what CheckAvail for an unknown offer gets", opCheckAvail, noOffer, changes("ratePkgId", "probe-no-offer")},
 	{"check/rooms", "what CheckAvail for an offer of two rooms gets", opCheckAvail, gets, changes("ratePkgId", offerOfTwoRooms)},
 	{"voucher/unknown", "a reference without an order gets HTTP 404 and code 100000404", opOrderVoucher, refuses(404, types.CodeNotFound),
 		[]obj{{}, {"customerReferenceNo": nil, "platformReferenceNo": unknownReference}}},

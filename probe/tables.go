@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -160,7 +161,7 @@ func naming(parameter string) expectation {
 func noOffer(_ *run, a *answer) string {
 	a.allowed()
 	breaks(a.succeeded() && read[hotelstays.CheckAvailResponse](a).Available(), "the offer is available")
-	return a.String()
+	return fmt.Sprintf("%s, status %s", a, a.member("status"))
 }
 
 // noOrder requires that Cancel refuses the request with HTTP 404 or 400.
