@@ -173,7 +173,7 @@ func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Dura
 			return took, found
 		}
 		if first {
-			r.waits(r.name, most)
+			r.waits(r.rule.Name, most)
 		}
 		err := wait(r.ctx, pause)
 		skip(err != nil, "%v", err)

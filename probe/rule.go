@@ -181,7 +181,7 @@ func attempt(part func()) (err error) {
 // run is the state of one rule while it is tried.
 type run struct {
 	*session
-	name  string
+	rule  Rule
 	ctx   context.Context
 	log   []*Exchange
 	found string
@@ -204,7 +204,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	}
 	res := Result{Rule: rule, State: NotTried}
 	res.try = nil
-	r := &run{session: s, name: rule.Name, ctx: ctx}
+	r := &run{session: s, rule: rule, ctx: ctx}
 	err := attempt(func() {
 		skip(!given[rule.Needs](&s.cfg), "needs %s", rule.Needs)
 		rule.try(r)

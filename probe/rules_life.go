@@ -14,62 +14,54 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// moment is a rule about a booking in a certain stage, such as confirmed or cancelled. after brings the booking there.
-type moment struct {
-	name, promise string
-	after         func(*run) *booked
-	look          func(*run, *booked)
-}
-
-func life(lines []moment) (all []Rule) {
-	for _, m := range lines {
-		all = append(all, newRule(m.name, m.promise, "-book", func(r *run) { m.look(r, m.after(r)) }))
-	}
-	return all
+// after returns a rule about a booking that step has brought to a certain stage, such as confirmed or cancelled.
+func after(step func(*run) *booked, look func(*run, *booked)) func(*run) {
+	return func(r *run) { look(r, step(r)) }
 }
 
 // bookRules are rules about orders that are not cancelled yet.
-var bookRules = life([]moment{
-	{"voucher/before", "before the order is confirmed, OrderVoucher succeeds without a voucher", (*run).order, func(r *run, b *booked) {
+var bookRules = rules("-book", []line{
+	{"voucher/before", "before the order is confirmed, OrderVoucher succeeds without a voucher", after((*run).order, func(r *run, b *booked) {
 		v := r.voucherOf(b)
 		skip(r.known(b).Status > types.OrderConfirming, "the order is confirmed already")
 		r.lastButOne()
 		breaks(v.Voucher != nil || v.Status == types.VoucherGenerated, "its voucher is %s", v.Status)
 		r.find("%s", v.Status)
-	}},
-	{"book/price", "how an order compares with its offer", (*run).order, (*run).compared},
-	{"book/hotel", "an order is for the hotel of its offer", (*run).order, func(_ *run, b *booked) {
+	})},
+	{"book/price", "how an order compares with its offer", after((*run).order, (*run).compared)},
+	{"book/hotel", "an order is for the hotel of its offer", after((*run).order, func(_ *run, b *booked) {
 		skip(b.order.Hotel == nil || b.order.Hotel.HotelID == "", "the order names no hotel")
 		breaks(slices.Contains(b.offer.others, b.order.Hotel.HotelID), "the order is for hotel %s, and not for the hotel of the offer",
 			b.order.Hotel.HotelID)
-	}},
-	{"book/visible", "an order is found by its reference within ten minutes; how soon, and with which status", (*run).order, func(r *run, b *booked) {
-		took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { return r.current(b) != nil })
-		breaks(!found, "QueryOrders does not have the order after %s", took)
-		r.find("after %s, status %d", took.Round(time.Second), b.order.Status)
-	}},
-	{"voucher/no-reference", "OrderVoucher without a reference is refused, even if orders exist", (*run).order, func(r *run, _ *booked) {
+	})},
+	{"book/visible", "an order is found by its reference within ten minutes; how soon, and with which status",
+		after((*run).order, func(r *run, b *booked) {
+			took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { return r.current(b) != nil })
+			breaks(!found, "QueryOrders does not have the order after %s", took)
+			r.find("after %s, status %d", took.Round(time.Second), b.order.Status)
+		})},
+	{"voucher/no-reference", "OrderVoucher without a reference is refused, even if orders exist", after((*run).order, func(r *run, _ *booked) {
 		r.changed(opOrderVoucher, obj{"customerReferenceNo": nil}).refused(0, 0)
-	}},
-	{"book/again-soon", "the same Book, sent again, returns the same order", (*run).order, (*run).again},
-	{"book/other-content", "a Book with another guest under the same reference makes no second order; what it gets", (*run).order,
+	})},
+	{"book/again-soon", "the same Book, sent again, returns the same order", after((*run).order, (*run).again)},
+	{"book/other-content", "a Book with another guest under the same reference makes no second order; what it gets", after((*run).order,
 		func(r *run, first *booked) {
 			b := r.book(sending{again: first, change: obj{"guests.lastName": "Probe other"}})
 			b.allowed()
 			breaks(b.succeeded() && (b.order == nil || b.order.PlatformReferenceNo != first.order.PlatformReferenceNo), "Book made another order")
 			breaks(len(b.entry.Orders) > 1, "there are %d orders", len(b.entry.Orders))
 			r.find("%s", b)
-		}},
-	{"book/duplicate", "the same content under another reference gets code 100001003, and msg names the booking", (*run).order,
-		(*run).duplicate},
-	{"book/gender-forms", "each gender is accepted, in upper and lower case, and as F or M", (*run).spare, func(_ *run, b *booked) {
+		})},
+	{"book/duplicate", "the same content under another reference gets code 100001003, and msg names the booking", after((*run).order,
+		(*run).duplicate)},
+	{"book/gender-forms", "each gender is accepted, in upper and lower case, and as F or M", after((*run).spare, func(_ *run, b *booked) {
 		breaks(b.gender != nil, "Book is refused with %s only if genders have other forms", b.gender)
-	}},
-	{"book/passport-largest", "a passport number of 50 characters is accepted", (*run).spare, func(*run, *booked) {}},
-	{"book/rooms", "how an order of two rooms compares with its offer", (*run).spare, func(r *run, b *booked) {
+	})},
+	{"book/passport-largest", "a passport number of 50 characters is accepted", after((*run).spare, func(*run, *booked) {})},
+	{"book/rooms", "how an order of two rooms compares with its offer", after((*run).spare, func(r *run, b *booked) {
 		skip(len(b.offer.rooms) < 2, "the second booking has only one room")
 		r.compared(b)
-	}},
+	})},
 })
 
 // compared compares the order with its offer. A difference makes the rule weak.
@@ -80,50 +72,50 @@ func (r *run) compared(b *booked) {
 }
 
 // bookRequests are rules that send Book or Cancel with a change. A refused Book must leave no order.
-var bookRequests = asks("-book", []request{
-	{"book/token", "Book without a token gets HTTP 401", opBook, refuses(401, 0), changes("Authorization", nil)},
-	{"book/session", "Book without a known session is refused", opBook, refusal, changes("Session-Id", nil, noSession)},
-	{"book/other-session", "an offer cannot be booked in another session", opBook, refusal, changes("Session-Id", otherSession)},
-	{"book/unknown-offer", "an unknown offer is refused; with which code", opBook, refusal, changes("ratePkgId", "probe-no-offer")},
-	{"book/required", "ratePkgId, guests, and a holder with both names are required", opBook, refusal,
+var bookRequests = rules("-book", []line{
+	{"book/token", "Book without a token gets HTTP 401", ask(opBook, refuses(401, 0), changes("Authorization", nil))},
+	{"book/session", "Book without a known session is refused", ask(opBook, refusal, changes("Session-Id", nil, noSession))},
+	{"book/other-session", "an offer cannot be booked in another session", ask(opBook, refusal, changes("Session-Id", otherSession))},
+	{"book/unknown-offer", "an unknown offer is refused; with which code", ask(opBook, refusal, changes("ratePkgId", "probe-no-offer"))},
+	{"book/required", "ratePkgId, guests, and a holder with both names are required", ask(opBook, refusal,
 		// the reference is required too, but without it nobody could find the order
-		[]obj{{"ratePkgId": nil}, {"holder": nil}, {"guests": nil}, {"holder.firstName": nil}, {"holder.lastName": nil}}},
-	{"book/guest", "roomIndex, firstName and lastName of a guest are required", opBook, refusal,
-		[]obj{{"guests.roomIndex": nil}, {"guests.firstName": nil}, {"guests.lastName": nil}}},
-	{"book/room-index", "what a Book with a guest of room 0 gets", opBook, doubted, changes("guests.roomIndex", 0)},
-	{"book/gender", "an unknown gender is refused; with which code", opBook, refusal, changes("guests.gender", "PROBE")},
-	{"book/passport-above", "a passport number of 51 characters is refused", opBook, refusal,
-		changes("guests.passportNumber", longestPassport+"1")},
-	{"book/callback", "a callbackUrl that is not a public https URL gets code 100000400, and msg names it", opBook, naming("callbackUrl"),
+		[]obj{{"ratePkgId": nil}, {"holder": nil}, {"guests": nil}, {"holder.firstName": nil}, {"holder.lastName": nil}})},
+	{"book/guest", "roomIndex, firstName and lastName of a guest are required", ask(opBook, refusal,
+		[]obj{{"guests.roomIndex": nil}, {"guests.firstName": nil}, {"guests.lastName": nil}})},
+	{"book/room-index", "what a Book with a guest of room 0 gets", ask(opBook, doubted, changes("guests.roomIndex", 0))},
+	{"book/gender", "an unknown gender is refused; with which code", ask(opBook, refusal, changes("guests.gender", "PROBE"))},
+	{"book/passport-above", "a passport number of 51 characters is refused", ask(opBook, refusal,
+		changes("guests.passportNumber", longestPassport+"1"))},
+	{"book/callback", "a callbackUrl that is not a public https URL gets code 100000400, and msg names it", ask(opBook, naming("callbackUrl"),
 		changes("callbackUrl", "http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://[fd00::1]/",
-			"https://100.64.0.1/", "https://localhost/", "https://single/", "https://host.internal/", "https://host.local/", "no-url")},
-	{"cancel/unknown", "Cancel of an unknown order gets HTTP 404 or 400; which", opCancel, noOrder, []obj{{}}},
-	{"cancel/required", "Cancel without both references is refused", ofSpare, refusal,
-		[]obj{{"customerReferenceNo": nil}, {"supplierReferenceNo": nil}}},
-	{"cancel/mixed", "a supplierReferenceNo of another order cancels nothing", ofSpare, refusal, changes("supplierReferenceNo",
-		unknownReference, func(r *run) any { return r.order().order.SupplierReferenceNo })},
-	{"cancel/session", "Cancel without a session is refused", ofSpare, refusal, changes("Session-Id", nil)},
-	{"cancel/unknown-session", "what Cancel with an unknown session gets", ofSpare, gets, changes("Session-Id", noSession)},
-}...)
+			"https://100.64.0.1/", "https://localhost/", "https://single/", "https://host.internal/", "https://host.local/", "no-url"))},
+	{"cancel/unknown", "Cancel of an unknown order gets HTTP 404 or 400; which", ask(opCancel, noOrder, []obj{{}})},
+	{"cancel/required", "Cancel without both references is refused", ask(ofSpare, refusal,
+		[]obj{{"customerReferenceNo": nil}, {"supplierReferenceNo": nil}})},
+	{"cancel/mixed", "a supplierReferenceNo of another order cancels nothing", ask(ofSpare, refusal, changes("supplierReferenceNo",
+		unknownReference, func(r *run) any { return r.order().order.SupplierReferenceNo }))},
+	{"cancel/session", "Cancel without a session is refused", ask(ofSpare, refusal, changes("Session-Id", nil))},
+	{"cancel/unknown-session", "what Cancel with an unknown session gets", ask(ofSpare, gets, changes("Session-Id", noSession))},
+})
 
 // confirmedRules are rules about a confirmed order.
-var confirmedRules = life([]moment{
-	{"order/confirmed", "which status means confirmed", (*run).voucher, func(r *run, b *booked) {
+var confirmedRules = rules("-book", []line{
+	{"order/confirmed", "which status means confirmed", after((*run).voucher, func(r *run, b *booked) {
 		for _, status := range b.passed {
 			r.means(status, &r.facts.StatusMeanings.Pending)
 		}
 		r.find("%d; earlier statuses: %v", b.confirmed, b.passed)
 		r.means(b.confirmed, &r.facts.StatusMeanings.Confirmed)
-	}},
-	{"book/again-later", "the same Book minutes later returns the same order", (*run).voucher, (*run).again},
-	{"book/duplicate-later", "the same content minutes later gets code 100001003, and msg names the booking", (*run).voucher,
-		(*run).duplicate},
-	{"voucher/host", "which host the link to a document names", (*run).voucher, func(r *run, b *booked) {
+	})},
+	{"book/again-later", "the same Book minutes later returns the same order", after((*run).voucher, (*run).again)},
+	{"book/duplicate-later", "the same content minutes later gets code 100001003, and msg names the booking", after((*run).voucher,
+		(*run).duplicate)},
+	{"voucher/host", "which host the link to a document names", after((*run).voucher, func(r *run, b *booked) {
 		link, err := url.Parse(b.issued.Voucher.DownloadURL)
 		breaks(err != nil, "downloadUrl is no URL")
 		r.find("%s://%s", link.Scheme, link.Host)
-	}},
-	{"voucher/verify", "verifyUrl is a public page", (*run).voucher, func(r *run, b *booked) {
+	})},
+	{"voucher/verify", "verifyUrl is a public page", after((*run).voucher, func(r *run, b *booked) {
 		r.masker.add(b.issued.Voucher.VerifyURL)
 		req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, b.issued.Voucher.VerifyURL, nil)
 		skip(err != nil, "verifyUrl is no URL")
@@ -132,8 +124,8 @@ var confirmedRules = life([]moment{
 		resp.Body.Close()
 		skip(resp.StatusCode >= 500, "verifyUrl gets HTTP %d", resp.StatusCode)
 		breaks(resp.StatusCode >= 400, "verifyUrl without a token gets HTTP %d", resp.StatusCode)
-	}},
-	{"voucher/references", "each of the three references finds the voucher", (*run).voucher, func(r *run, b *booked) {
+	})},
+	{"voucher/references", "each of the three references finds the voucher", after((*run).voucher, func(r *run, b *booked) {
 		for name, value := range map[string]string{"customerReferenceNo": b.entry.reference(),
 			"supplierReferenceNo": b.order.SupplierReferenceNo} {
 			if value == "" {
@@ -145,8 +137,8 @@ var confirmedRules = life([]moment{
 				a.ok()
 			}
 		}
-	}},
-	{"voucher/link", "a link expires exactly after expiresIn; what an expired link gets", (*run).voucher, func(r *run, b *booked) {
+	})},
+	{"voucher/link", "a link expires exactly after expiresIn; what an expired link gets", after((*run).voucher, func(r *run, b *booked) {
 		issued := r.voucherOf(b)
 		skip(issued.Voucher == nil, "there is no voucher any more")
 		v := *issued.Voucher
@@ -164,12 +156,12 @@ var confirmedRules = life([]moment{
 		breaks(err == nil, "the link still works %s after OrderVoucher returned it", time.Since(began))
 		skip(!errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%v", err)
 		r.find("%v", err)
-	}},
+	})},
 })
 
 // cancelRules are rules about a cancelled order, and about a new booking with the same content.
-var cancelRules = slices.Concat(life([]moment{
-	{"cancel/fee", "how the cancellation fee compares with the fee that the offer announced", (*run).cancelled, func(r *run, b *booked) {
+var cancelRules = append(rules("-book", []line{
+	{"cancel/fee", "how the cancellation fee compares with the fee that the offer announced", after((*run).cancelled, func(r *run, b *booked) {
 		is := b.cancel.ServiceFee
 		skip(b.feeErr != nil, "%v", b.feeErr)
 		skip(is == nil, "there is no serviceFee")
@@ -177,32 +169,33 @@ var cancelRules = slices.Concat(life([]moment{
 		fee, _ := is.Decimal() // if the amount is invalid, Cmp has returned the error
 		r.suffers(err != nil || more > 0 || fee.IsNegative(), "serviceFee is %s, and the offer announced %s", is, b.fee)
 		r.find("serviceFee is %s, and the offer announced %s", is, b.fee)
-	}},
-	{"cancel/status", "a cancelled order has the status that Cancel announced, not its earlier one", (*run).ended, func(_ *run, b *booked) {
-		skip(b.cancel.Status == nil, "Cancel announced no status")
-		breaks(!b.reached, "Cancel announced status %d, and the order has %d", *b.cancel.Status, b.last.Status)
-		breaks(b.last.Status == b.was, "the order still has status %d", b.last.Status)
-	}},
-	{"order/cancelled", "which status means cancelled", (*run).ended, func(r *run, b *booked) {
+	})},
+	{"cancel/status", "a cancelled order has the status that Cancel announced, not its earlier one",
+		after((*run).ended, func(_ *run, b *booked) {
+			skip(b.cancel.Status == nil, "Cancel announced no status")
+			breaks(!b.reached, "Cancel announced status %d, and the order has %d", *b.cancel.Status, b.last.Status)
+			breaks(b.last.Status == b.was, "the order still has status %d", b.last.Status)
+		})},
+	{"order/cancelled", "which status means cancelled", after((*run).ended, func(r *run, b *booked) {
 		skip(!b.done || b.last.Status <= types.OrderConfirming, "the order has status %d (before Cancel: %d), and its voucher is %s",
 			b.last.Status, b.was, b.document)
 		r.find("%d", b.last.Status)
 		r.means(b.last.Status, &r.facts.StatusMeanings.Cancelled)
-	}},
-	{"cancel/twice", "a second Cancel, if refused, gets HTTP 400 and a msg; what it gets", (*run).ended, func(r *run, b *booked) {
+	})},
+	{"cancel/twice", "a second Cancel, if refused, gets HTTP 400 and a msg; what it gets", after((*run).ended, func(r *run, b *booked) {
 		a := r.do(r.cancelling(b))
 		if a.came(); !a.succeeded() {
 			a.refused(http.StatusBadRequest, 0)
 			breaks(a.msg() == "", "there is no msg")
 		}
 		r.find("%s", a)
-	}},
-	{"voucher/cancelled", "the voucher of a cancelled order is CANCELLED, without a document", (*run).ended, func(r *run, b *booked) {
+	})},
+	{"voucher/cancelled", "the voucher of a cancelled order is CANCELLED, without a document", after((*run).ended, func(r *run, b *booked) {
 		is := r.voucherOf(b).Status
 		breaks(is != types.VoucherCancelled, "expected CANCELLED, got %s", is)
-	}},
-	{"book/again-cancelled", "after the cancellation, the same Book returns the same order", (*run).ended, (*run).again},
-	{"book/duplicate-cancelled", "after the cancellation, the same content is accepted under another reference", (*run).ended,
+	})},
+	{"book/again-cancelled", "after the cancellation, the same Book returns the same order", after((*run).ended, (*run).again)},
+	{"book/duplicate-cancelled", "after the cancellation, the same content is accepted under another reference", after((*run).ended,
 		func(r *run, _ *booked) {
 			skip(r.allowance.doubled, "another order has the same content")
 			r.duplicated(obj{"callbackUrl": nil}, func(_ *run, a *answer) string {
@@ -210,12 +203,13 @@ var cancelRules = slices.Concat(life([]moment{
 				skip(!a.succeeded(), "Book got %s", a)
 				return ""
 			})
-		}},
-}), asks("-book", request{"order/answer", "what a cancelled order looks like", ofEnded, sampled, []obj{{}}}), asks("-callback", request{"webhook/oauth", "a Book with an access token and a callbackUrl is refused", opBook, refusal,
+		})},
+	{"order/answer", "what a cancelled order looks like", ask(ofEnded, sampled, []obj{{}})},
+}), newRule("webhook/oauth", "a Book with an access token and a callbackUrl is refused", "-callback", ask(opBook, refusal,
 	changes("token", func(r *run) any {
 		skip(r.cfg.OAuth == nil, "needs HOTELSTAYS_CLIENT_ID")
 		return r.withScopes(scopes...)
-	})}))
+	}))))
 
 // filter is a rule about one filter of QueryOrders, which must return the orders that match it, and no other orders.
 type filter struct {

@@ -12,95 +12,101 @@ import (
 
 var twoRooms = []obj{{"adultCount": 2}, {"adultCount": 2}}
 
-var readRequests = asks("", []request{
-	{"ticket/wrong-secret", "a wrong secret is refused with HTTP 401 and code 100000401", opTicket, refuses(401, types.CodeUnauthorized),
-		changes("appSecret", wrongSecret)},
-	{"ticket/unknown-key", "an unknown key is refused with HTTP 401 and code 100000401", opTicket, refuses(401, types.CodeUnauthorized),
-		changes("appKey", "a-key-of-nobody")},
-	{"ticket/required", "appKey and appSecret are required", opTicket, refusal, []obj{{"appKey": nil}, {"appSecret": nil}}},
-	{"ticket/ttl-largest", "a ttl of 31536000 seconds is accepted", opTicket, accepted, changes("ttl", maxTTL)},
-	{"ticket/ttl-above", "a ttl of 31536001 seconds is refused", opTicket, refusal, changes("ttl", maxTTL+1)},
-	{"ticket/ttl-positive", "a ttl of 0 or -1 is refused", opTicket, refusal, changes("ttl", 0, -1)},
-	{"auth/missing-token", "every operation without a token gets HTTP 401", "", refuses(401, 0), everyOp("Authorization", nil)},
-	{"auth/unknown-token", "an unknown token gets HTTP 401 everywhere", "", refuses(401, 0), everyOp("Authorization", "Bearer "+nobody)},
-	{"auth/ticket-token", "what Ticket with a wrong Authorization header gets", opTicket, gets, changes("Authorization", "Bearer "+nobody)},
-	{"headers/test-flags", "an unknown test flag is ignored", opHotelList, accepted, changes("Test", "probe=1")},
-	{"headers/market", "what a call without the header Market gets", opDestinations, gets, changes("Market", nil)},
-	{"headers/user-ref", "what a call without the header User-Ref gets", opDestinations, gets, changes("User-Ref", nil)},
-	{"headers/timestamp", "what a Client-Request-Timestamp in seconds and in milliseconds gets", opQueryOrders, gets,
+var readRequests = rules("", []line{
+	{"ticket/wrong-secret", "a wrong secret is refused with HTTP 401 and code 100000401", ask(opTicket, refuses(401, types.CodeUnauthorized),
+		changes("appSecret", wrongSecret))},
+	{"ticket/unknown-key", "an unknown key is refused with HTTP 401 and code 100000401", ask(opTicket, refuses(401, types.CodeUnauthorized),
+		changes("appKey", "a-key-of-nobody"))},
+	{"ticket/required", "appKey and appSecret are required", ask(opTicket, refusal, []obj{{"appKey": nil}, {"appSecret": nil}})},
+	{"ticket/ttl-largest", "a ttl of 31536000 seconds is accepted", ask(opTicket, accepted, changes("ttl", maxTTL))},
+	{"ticket/ttl-above", "a ttl of 31536001 seconds is refused", ask(opTicket, refusal, changes("ttl", maxTTL+1))},
+	{"ticket/ttl-positive", "a ttl of 0 or -1 is refused", ask(opTicket, refusal, changes("ttl", 0, -1))},
+	{"auth/missing-token", "every operation without a token gets HTTP 401", ask("", refuses(401, 0), everyOp("Authorization", nil))},
+	{"auth/unknown-token", "an unknown token gets HTTP 401 everywhere", ask("", refuses(401, 0), everyOp("Authorization", "Bearer "+nobody))},
+	{"auth/ticket-token", "what Ticket with a wrong Authorization header gets",
+		ask(opTicket, gets, changes("Authorization", "Bearer "+nobody))},
+	{"headers/test-flags", "an unknown test flag is ignored", ask(opHotelList, accepted, changes("Test", "probe=1"))},
+	{"headers/market", "what a call without the header Market gets", ask(opDestinations, gets, changes("Market", nil))},
+	{"headers/user-ref", "what a call without the header User-Ref gets", ask(opDestinations, gets, changes("User-Ref", nil))},
+	{"headers/timestamp", "what a Client-Request-Timestamp in seconds and in milliseconds gets", ask(opQueryOrders, gets,
 		[]obj{{"": "seconds", "Client-Request-Timestamp": func(*run) any { return fmt.Sprint(time.Now().Unix()) }},
-			{"": "milliseconds", "Client-Request-Timestamp": func(*run) any { return fmt.Sprint(time.Now().UnixMilli()) }}}},
-	{"headers/timeout", "what a Timeout-Milliseconds of 1, of 0 and of a day gets", opHotelList, gets,
-		changes("Timeout-Milliseconds", "1", "0", "86400000")},
-	{"destinations/answer", "what destinations look like, with and without details", opDestinations, sampled,
-		changes("include", "standard", "details")},
-	{"destinations/top", "what an empty request returns", opDestinations, sampled, changes("countryCode", nil)},
-	{"destinations/empty", "what an empty list of destinations looks like", opDestinations, sampled,
-		[]obj{{"countryCode": nil, "parentDestinationId": nowhere}}},
-	{"metadata/empty", "what an empty list of hotels looks like", opHotelsMetadata, sampled, changes("destinationId", nowhere)},
-	{"metadata/answer", "what a page of the catalogue looks like", opHotelsMetadata, sampled, []obj{{}}},
-	{"metadata/destination", "destinationId is required", opHotelsMetadata, refusal, changes("destinationId", nil)},
-	{"metadata/default-size", "whether a page without pageSize has 20 hotels", opHotelsMetadata, fills(20), []obj{{}}},
-	{"metadata/size-largest", "a pageSize of 100 is accepted", opHotelsMetadata, fills(100), changes("page", obj{"pageSize": 100})},
-	{"metadata/size-above", "a pageSize of 101 is refused with code 100000400", opHotelsMetadata, badParam,
-		changes("page", obj{"pageSize": 101})},
-	{"list/selector", "a search without destination and hotels is refused", opHotelList, refusal, changes("destinationId", nil)},
-	{"list/rooms", "at least one room is required", opHotelList, refusal, changes("roomOccupancies", nil, []obj{})},
-	{"list/page-num", "a pageNum below 1 is refused", opHotelList, refusal, changes("pageNum", 0, -1)},
-	{"list/country-code", "an invalid countryCode is refused", opHotelList, refusal, changes("countryCode", "ZZ1")},
-	{"list/dates-required", "what a search without checkIn and checkOut gets", opHotelList, gets, []obj{{"checkIn": nil, "checkOut": nil}}},
-	{"list/default-size", "whether a page without pageSize has 50 hotels", opHotelList, fills(50), changes("pageSize", nil)},
-	{"list/size-largest", "a pageSize of 200 is accepted", opHotelList, fills(200), changes("pageSize", 200)},
-	{"list/size-above", "a pageSize of 201 is refused with code 100000400", opHotelList, badParam, changes("pageSize", 201)},
-	{"list/ids-above", "1001 hotelIds are refused with code 100000400", opHotelList, badParam,
-		[]obj{{"destinationId": nil, "hotelIds": foreign(1001)}}},
-	{"list/foreign-ids", "a search for unknown hotelIds succeeds with an empty list and total 0", opHotelList, func(_ *run, a *answer) string {
-		a.ok()
-		n, total := len(a.at("list")), a.total()
-		breaks(n > 0 || total != 0 || a.more(), "the list has %d hotels, total %d, hasMore %t", n, total, a.more())
-		return ""
-	}, []obj{{"destinationId": nil, "hotelIds": foreign(2)}}},
-	{"list/stay-limits", "which lengths of stay, numbers of rooms and guests, and ages of children are accepted", opHotelList, gets, stays},
-	{"list/answer", "what a page of a search looks like, in three currencies", opHotelList, sampled, changes("Currency", "EUR", "JPY", "KWD")},
-	{"list/sort-values", "which other values of sortBy are accepted", opHotelList, gets,
-		changes("sortBy", "distance-asc", "rating-asc", "name-asc", "probe-none")},
-	{"rates/required", "hotelId is required", opHotelRates, refusal, changes("hotelId", nil)},
-	{"rates/session", "HotelRates without a session is refused", opHotelRates, refusal, changes("Session-Id", nil)},
-	{"rates/unknown-session", "what HotelRates with an unknown session gets", opHotelRates, gets, changes("Session-Id", noSession)},
-	{"rates/rooms", "what HotelRates without a room gets", opHotelRates, gets, changes("roomOccupancies", nil)},
-	{"rates/empty", "what an empty list of rooms looks like", opHotelRates, sampled, changes("hotelId", foreign(1)[0])},
-	{"rates/answer", "what offers of two rooms look like, and whether a fee is for both rooms", opHotelRates, sampled,
-		changes("roomOccupancies", twoRooms)},
-	{"check/required", "ratePkgId is required", opCheckAvail, refusal, changes("ratePkgId", nil)},
-	{"check/session", "CheckAvail without a known session has no offer", opCheckAvail, noOffer, changes("Session-Id", nil, noSession)},
-	{"check/other-session", "an offer can be checked only in its own session", opCheckAvail, noOffer, changes("Session-Id", otherSession)},
-	{"check/unknown", "what CheckAvail for an unknown offer gets", opCheckAvail, noOffer, changes("ratePkgId", "probe-no-offer")},
-	{"check/rooms", "what CheckAvail for an offer of two rooms gets", opCheckAvail, gets, changes("ratePkgId", offerOfTwoRooms)},
-	{"voucher/unknown", "a reference without an order gets HTTP 404 and code 100000404", opOrderVoucher, refuses(404, types.CodeNotFound),
-		[]obj{{}, {"customerReferenceNo": nil, "platformReferenceNo": unknownReference}}},
-	{"voucher/reference", "at least one reference is required", opOrderVoucher, refusal, changes("customerReferenceNo", nil)},
-	{"orders/windows", "which forms of window bounds are accepted", opQueryOrders, gets, changes("bookingTimeWindow", emptyWindows...)},
-	{"orders/status-list", "which forms of statusList are accepted", opQueryOrders, gets,
-		changes("statusList", []any{1}, []any{"1"}, []any{"CONFIRMED"})},
-	{"orders/unfiltered", "what a request without a filter gets", opQueryOrders, sampled, changes("customerReferenceNos", nil)},
-	{"static/answer", "what HotelStaticDetail returns", opHotelStaticDetail, sampled, []obj{{}}},
-}...)
+			{"": "milliseconds", "Client-Request-Timestamp": func(*run) any { return fmt.Sprint(time.Now().UnixMilli()) }}})},
+	{"headers/timeout", "what a Timeout-Milliseconds of 1, of 0 and of a day gets", ask(opHotelList, gets,
+		changes("Timeout-Milliseconds", "1", "0", "86400000"))},
+	{"destinations/answer", "what destinations look like, with and without details", ask(opDestinations, sampled,
+		changes("include", "standard", "details"))},
+	{"destinations/top", "what an empty request returns", ask(opDestinations, sampled, changes("countryCode", nil))},
+	{"destinations/empty", "what an empty list of destinations looks like", ask(opDestinations, sampled,
+		[]obj{{"countryCode": nil, "parentDestinationId": nowhere}})},
+	{"metadata/empty", "what an empty list of hotels looks like", ask(opHotelsMetadata, sampled, changes("destinationId", nowhere))},
+	{"metadata/answer", "what a page of the catalogue looks like", ask(opHotelsMetadata, sampled, []obj{{}})},
+	{"metadata/destination", "destinationId is required", ask(opHotelsMetadata, refusal, changes("destinationId", nil))},
+	{"metadata/default-size", "whether a page without pageSize has 20 hotels", ask(opHotelsMetadata, fills(20), []obj{{}})},
+	{"metadata/size-largest", "a pageSize of 100 is accepted", ask(opHotelsMetadata, fills(100), changes("page", obj{"pageSize": 100}))},
+	{"metadata/size-above", "a pageSize of 101 is refused with code 100000400", ask(opHotelsMetadata, badParam,
+		changes("page", obj{"pageSize": 101}))},
+	{"list/selector", "a search without destination and hotels is refused", ask(opHotelList, refusal, changes("destinationId", nil))},
+	{"list/rooms", "at least one room is required", ask(opHotelList, refusal, changes("roomOccupancies", nil, []obj{}))},
+	{"list/page-num", "a pageNum below 1 is refused", ask(opHotelList, refusal, changes("pageNum", 0, -1))},
+	{"list/country-code", "an invalid countryCode is refused", ask(opHotelList, refusal, changes("countryCode", "ZZ1"))},
+	{"list/dates-required", "what a search without checkIn and checkOut gets",
+		ask(opHotelList, gets, []obj{{"checkIn": nil, "checkOut": nil}})},
+	{"list/default-size", "whether a page without pageSize has 50 hotels", ask(opHotelList, fills(50), changes("pageSize", nil))},
+	{"list/size-largest", "a pageSize of 200 is accepted", ask(opHotelList, fills(200), changes("pageSize", 200))},
+	{"list/size-above", "a pageSize of 201 is refused with code 100000400", ask(opHotelList, badParam, changes("pageSize", 201))},
+	{"list/ids-above", "1001 hotelIds are refused with code 100000400", ask(opHotelList, badParam,
+		[]obj{{"destinationId": nil, "hotelIds": foreign(1001)}})},
+	{"list/foreign-ids", "a search for unknown hotelIds succeeds with an empty list and total 0",
+		ask(opHotelList, func(_ *run, a *answer) string {
+			a.ok()
+			n, total := len(a.at("list")), a.total()
+			breaks(n > 0 || total != 0 || a.more(), "the list has %d hotels, total %d, hasMore %t", n, total, a.more())
+			return ""
+		}, []obj{{"destinationId": nil, "hotelIds": foreign(2)}})},
+	{"list/stay-limits", "which lengths of stay, numbers of rooms and guests, and ages of children are accepted",
+		ask(opHotelList, gets, stays)},
+	{"list/answer", "what a page of a search looks like, in three currencies",
+		ask(opHotelList, sampled, changes("Currency", "EUR", "JPY", "KWD"))},
+	{"list/sort-values", "which other values of sortBy are accepted", ask(opHotelList, gets,
+		changes("sortBy", "distance-asc", "rating-asc", "name-asc", "probe-none"))},
+	{"rates/required", "hotelId is required", ask(opHotelRates, refusal, changes("hotelId", nil))},
+	{"rates/session", "HotelRates without a session is refused", ask(opHotelRates, refusal, changes("Session-Id", nil))},
+	{"rates/unknown-session", "what HotelRates with an unknown session gets", ask(opHotelRates, gets, changes("Session-Id", noSession))},
+	{"rates/rooms", "what HotelRates without a room gets", ask(opHotelRates, gets, changes("roomOccupancies", nil))},
+	{"rates/empty", "what an empty list of rooms looks like", ask(opHotelRates, sampled, changes("hotelId", foreign(1)[0]))},
+	{"rates/answer", "what offers of two rooms look like, and whether a fee is for both rooms", ask(opHotelRates, sampled,
+		changes("roomOccupancies", twoRooms))},
+	{"check/required", "ratePkgId is required", ask(opCheckAvail, refusal, changes("ratePkgId", nil))},
+	{"check/session", "CheckAvail without a known session has no offer", ask(opCheckAvail, noOffer, changes("Session-Id", nil, noSession))},
+	{"check/other-session", "an offer can be checked only in its own session",
+		ask(opCheckAvail, noOffer, changes("Session-Id", otherSession))},
+	{"check/unknown", "what CheckAvail for an unknown offer gets", ask(opCheckAvail, noOffer, changes("ratePkgId", "probe-no-offer"))},
+	{"check/rooms", "what CheckAvail for an offer of two rooms gets", ask(opCheckAvail, gets, changes("ratePkgId", offerOfTwoRooms))},
+	{"voucher/unknown", "a reference without an order gets HTTP 404 and code 100000404", ask(opOrderVoucher, refuses(404, types.CodeNotFound),
+		[]obj{{}, {"customerReferenceNo": nil, "platformReferenceNo": unknownReference}})},
+	{"voucher/reference", "at least one reference is required", ask(opOrderVoucher, refusal, changes("customerReferenceNo", nil))},
+	{"orders/windows", "which forms of window bounds are accepted", ask(opQueryOrders, gets, changes("bookingTimeWindow", emptyWindows...))},
+	{"orders/status-list", "which forms of statusList are accepted", ask(opQueryOrders, gets,
+		changes("statusList", []any{1}, []any{"1"}, []any{"CONFIRMED"}))},
+	{"orders/unfiltered", "what a request without a filter gets", ask(opQueryOrders, sampled, changes("customerReferenceNos", nil))},
+	{"static/answer", "what HotelStaticDetail returns", ask(opHotelStaticDetail, sampled, []obj{{}})},
+})
 
-var twinRules = same([]twins{
-	{"destinations/country-first", "parentDestinationId is ignored if countryCode is set", opDestinations, texts("destinations.id"),
-		[]obj{{}, {"parentDestinationId": firstPlace}}},
-	{"destinations/defaults", "the defaults are include standard, filterEmptyCities true and minHotelCount 1", opDestinations,
+var twinRules = rules("", []line{
+	{"destinations/country-first", "parentDestinationId is ignored if countryCode is set", same(opDestinations, texts("destinations.id"),
+		[]obj{{}, {"parentDestinationId": firstPlace}})},
+	{"destinations/defaults", "the defaults are include standard, filterEmptyCities true and minHotelCount 1", same(opDestinations,
 		texts("destinations.id"), []obj{{"countryCode": nil, "parentDestinationId": firstPlace},
-			{"countryCode": nil, "parentDestinationId": firstPlace, "include": "standard", "filterEmptyCities": true, "minHotelCount": 1}}},
-	{"metadata/page-below-1", "a pageNum below 1 is page 1", opHotelsMetadata, hotelIDs,
-		changes("page", obj{"pageNum": 1}, obj{"pageNum": 0}, obj{"pageNum": -1})},
-	{"metadata/first-page", "whether a page of the catalogue without pageNum is page 1", opHotelsMetadata, hotelIDs,
-		changes("page", obj{"pageSize": 2, "pageNum": 1}, obj{"pageSize": 2})},
-	{"list/first-page", "whether a page of a search without pageNum is page 1", opHotelList, hotelIDs, changes("pageNum", 1, nil)},
-	{"list/country", "countryCode does not change prices", opHotelList, prices, changes("countryCode", nil, "US", "FR")},
-	{"list/uncapped", "maxRatesPerHotel is 0 by default, and 0 means no limit", opHotelList, prices,
-		changes("maxRatesPerHotel", nil, 0, 1000)},
-}...)
+			{"countryCode": nil, "parentDestinationId": firstPlace, "include": "standard", "filterEmptyCities": true, "minHotelCount": 1}})},
+	{"metadata/page-below-1", "a pageNum below 1 is page 1", same(opHotelsMetadata, hotelIDs,
+		changes("page", obj{"pageNum": 1}, obj{"pageNum": 0}, obj{"pageNum": -1}))},
+	{"metadata/first-page", "whether a page of the catalogue without pageNum is page 1", same(opHotelsMetadata, hotelIDs,
+		changes("page", obj{"pageSize": 2, "pageNum": 1}, obj{"pageSize": 2}))},
+	{"list/first-page", "whether a page of a search without pageNum is page 1", same(opHotelList, hotelIDs, changes("pageNum", 1, nil))},
+	{"list/country", "countryCode does not change prices", same(opHotelList, prices, changes("countryCode", nil, "US", "FR"))},
+	{"list/uncapped", "maxRatesPerHotel is 0 by default, and 0 means no limit", same(opHotelList, prices,
+		changes("maxRatesPerHotel", nil, 0, 1000))},
+})
 
 var prices = texts("list.rooms.rates.totalRate.netRate")
 
@@ -158,9 +164,8 @@ var stays = func() (all []obj) {
 
 // walk is a rule that reads all pages of a listing.
 type walk struct {
-	name, promise string
-	op            operation
-	sorts         []string // further walks with these values of sortBy, whose order the judge checks
+	op    operation
+	sorts []string // further walks with these values of sortBy, whose order the judge checks
 }
 
 const (
@@ -168,17 +173,12 @@ const (
 	smallPage, largePage = 7, 20 // the page sizes of the walks
 )
 
-var walks = func() (all []Rule) {
-	for _, w := range []walk{
-		{"metadata/pages", "pages do not repeat hotels, hasMore says whether a page follows, and pages of another size have the same hotels",
-			opHotelsMetadata, nil},
-		{"list/pages", "pages do not repeat hotels, and hasMore says whether a page follows, in sorted lists, too", opHotelList,
-			[]string{"price-asc", "price-desc", "rating-desc"}},
-	} {
-		all = append(all, newRule(w.name, w.promise, "", w.try))
-	}
-	return all
-}()
+var walks = rules("", []line{
+	{"metadata/pages", "pages do not repeat hotels, hasMore says whether a page follows, and pages of another size have the same hotels",
+		walk{opHotelsMetadata, nil}.try},
+	{"list/pages", "pages do not repeat hotels, and hasMore says whether a page follows, in sorted lists, too",
+		walk{opHotelList, []string{"price-asc", "price-desc", "rating-desc"}}.try},
+})
 
 func (w walk) try(r *run) {
 	one, whole := w.pages(r, smallPage, "")

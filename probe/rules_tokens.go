@@ -92,16 +92,16 @@ func noToken(r *run, a *answer) string {
 	return ""
 }
 
-var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
-	{"oauth/wrong-secret", "a wrong client secret gets no token", opOAuthToken, noToken, changes("client_secret", wrongSecret)},
-	{"oauth/invalid-scope", "an unknown scope gets invalid_scope; in which member", opOAuthToken, func(r *run, a *answer) string {
+var oauthRules = rules("HOTELSTAYS_CLIENT_ID", []line{
+	{"oauth/wrong-secret", "a wrong client secret gets no token", ask(opOAuthToken, noToken, changes("client_secret", wrongSecret))},
+	{"oauth/invalid-scope", "an unknown scope gets invalid_scope; in which member", ask(opOAuthToken, func(r *run, a *answer) string {
 		noToken(r, a)
 		form, _ := decoded(a.raw.body).(obj)
 		maps.DeleteFunc(form, func(_ string, v any) bool { return !strings.Contains(fmt.Sprint(v), "invalid_scope") })
 		breaks(len(form) == 0, "expected invalid_scope, got %s", a)
 		return fmt.Sprintf("%s; invalid_scope is in %s", a, members(form))
-	}, changes("scope", "probe:none")},
-	{"oauth/no-scopes", "a token without scopes is refused; what an empty scope gets", opOAuthToken, func(r *run, a *answer) string {
+	}, changes("scope", "probe:none"))},
+	{"oauth/no-scopes", "a token without scopes is refused; what an empty scope gets", ask(opOAuthToken, func(r *run, a *answer) string {
 		token := r.token(a)
 		if token == "" {
 			return fmt.Sprintf("no token: %s", a)
@@ -114,12 +114,11 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 			breaks(len(ops) > 0, "a token without scopes may call %v", ops)
 		}
 		return fmt.Sprintf("a token for %q", scope)
-	}, changes("scope", "")},
-	{"oauth/voucher-scope", "OrderVoucher without the scope booking:read gets HTTP 403", opOrderVoucher, func(_ *run, a *answer) string {
+	}, changes("scope", ""))},
+	{"oauth/voucher-scope", "OrderVoucher without the scope booking:read gets HTTP 403", ask(opOrderVoucher, func(_ *run, a *answer) string {
 		a.refused(http.StatusForbidden, 0)
 		return fmt.Sprintf("a missing scope gets code %d", *a.Code)
-	}, changes("token", func(r *run) any { return r.withScopes(types.ScopeSearchRead) })},
-}...), rules("HOTELSTAYS_CLIENT_ID", []line{
+	}, changes("token", func(r *run) any { return r.withScopes(types.ScopeSearchRead) }))},
 	{"oauth/token", "client credentials get an access token", func(r *run) {
 		for _, scope := range scopes {
 			a := r.changed(opOAuthToken, obj{"scope": scope})
@@ -156,7 +155,7 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 			breaks(!slices.Contains(any, op), "no scope allows %s", op)
 		}
 	}},
-}))
+})
 
 // unpaced sends calls at the same time, without waiting for the limiter.
 func (r *run) unpaced(calls ...call) []*answer {
@@ -201,7 +200,7 @@ func (r *run) limited(n int, pause time.Duration) (refused []*answer) {
 // wait pauses the rule. If ctx ends, the rule is skipped.
 func (r *run) wait(d time.Duration) {
 	if d >= 10*time.Second {
-		r.waits(r.name, d)
+		r.waits(r.rule.Name, d)
 	}
 	err := wait(r.ctx, d)
 	skip(err != nil, "%v", err)

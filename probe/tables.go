@@ -18,10 +18,13 @@ import (
 
 // request is a rule that takes a valid request, makes each of the changes in turn, and sends it.
 type request struct {
-	name, promise string
-	op            operation
-	want          expectation
-	changes       []obj
+	op      operation
+	want    expectation
+	changes []obj
+}
+
+func ask(op operation, want expectation, changes []obj) func(*run) {
+	return request{op, want, changes}.try
 }
 
 // expectation is a function that judges an answer. If the answer settles an open point of the document, the function
@@ -33,14 +36,6 @@ const (
 	ofSpare operation = "Cancel of the second booking"
 	ofEnded operation = "QueryOrders of the cancelled booking"
 )
-
-// asks returns one rule for each request.
-func asks(needs string, lines ...request) (all []Rule) {
-	for _, q := range lines {
-		all = append(all, newRule(q.name, q.promise, needs, q.try))
-	}
-	return all
-}
 
 // try sends the request with each change. An answer that breaks the rule ends it. If a change cannot be tried, the other
 // changes are tried, and the rule is skipped.
@@ -271,39 +266,27 @@ func everyOp(name string, value any) (all []obj) {
 	return all
 }
 
-// twins is a rule about two requests that must get the same answer.
-type twins struct {
-	name, promise string
-	op            operation
-	of            func(*answer) []string // selects the part of an answer that must be the same in all answers
-	changes       []obj
-}
-
-func same(lines ...twins) (all []Rule) {
-	for _, t := range lines {
-		all = append(all, newRule(t.name, t.promise, "", t.try))
-	}
-	return all
-}
-
-func (t twins) try(r *run) {
-	all := func() (lists [][]string) {
-		for _, change := range t.changes {
-			a := r.changed(t.op, change)
-			a.ok()
-			lists = append(lists, t.of(a))
+// same returns a rule about requests that must get the same answer. of selects the part of an answer that must be the same.
+func same(op operation, of func(*answer) []string, changes []obj) func(*run) {
+	return func(r *run) {
+		all := func() (lists [][]string) {
+			for _, change := range changes {
+				a := r.changed(op, change)
+				a.ok()
+				lists = append(lists, of(a))
+			}
+			return lists
 		}
-		return lists
-	}
-	lists := all()
-	differs := slices.IndexFunc(lists, func(other []string) bool { return !slices.Equal(lists[0], other) })
-	if strings.HasPrefix(t.promise, "whether") {
-		r.find("it is: %t", differs < 0)
-	} else if differs > 0 {
-		skip(!slices.EqualFunc(lists, all(), slices.Equal), "the service answers the same request differently")
-		first, other := lists[0], lists[differs]
-		breaks(true, "expected the same answer for %q and %q, got %d elements and %d: %v and %v", named(t.changes[differs]), named(t.changes[0]),
-			len(other), len(first), other, first)
+		lists := all()
+		differs := slices.IndexFunc(lists, func(other []string) bool { return !slices.Equal(lists[0], other) })
+		if strings.HasPrefix(r.rule.Promise, "whether") {
+			r.find("it is: %t", differs < 0)
+		} else if differs > 0 {
+			skip(!slices.EqualFunc(lists, all(), slices.Equal), "the service answers the same request differently")
+			first, other := lists[0], lists[differs]
+			breaks(true, "expected the same answer for %q and %q, got %d elements and %d: %v and %v", named(changes[differs]), named(changes[0]),
+				len(other), len(first), other, first)
+		}
 	}
 }
 
