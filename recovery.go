@@ -172,7 +172,9 @@ type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
 	set      settings
-	refused  bool // Book was refused with an undocumented code; one poll that finds no order confirms the refusal
+	// bookEnded is EndedAt on the monotonic clock. If the wall clock is set during the recovery, EndedAt is set, too.
+	bookEnded time.Time
+	refused   bool // Book was refused with an undocumented code; one poll that finds no order confirms the refusal
 }
 
 func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingRecovery, opts []CallOption) (*recoveryRun, error) {
@@ -220,8 +222,12 @@ func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 }
 
 func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
-	r := run.recovery
-	r.repairTimes(time.Now())
+	r, now := run.recovery, time.Now()
+	if !run.bookEnded.IsZero() {
+		r.EndedAt = now.Add(-now.Sub(run.bookEnded)).UTC().Round(0)
+	}
+	r.repairTimes(now)
+	run.bookEnded = now.Add(-now.Sub(r.EndedAt))
 	if time.Now().Before(r.NextPoll) {
 		outcome := &BookingOutcome{State: BookingOpen, Recovery: r}
 		if err := ctx.Err(); err != nil {

@@ -626,6 +626,25 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	}
 }
 
+// If the clock is set forward, all stored times are older. So the test makes them older.
+func TestClockThatIsSetForwardDoesNotProveAbsence(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		w.Inject(bookLost)
+		saves := 0
+		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"),
+			hotelstays.WithSaveRecovery(func(_ context.Context, r *hotelstays.BookingRecovery) error {
+				if saves++; saves == 2 { // after the first poll
+					r.EndedAt, r.NextPoll = r.EndedAt.Add(-time.Hour), r.NextPoll.Add(-time.Hour)
+				}
+				return nil
+			}))
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
+		assert.Equal(t, slices.Concat([]float64{0}, allPolls), w.polls(w.bookEnded(t)))
+	})
+}
+
 func TestUnverifiedBookingCanBePolledAgain(t *testing.T) {
 	for state, book := range map[hotelstays.BookingState]hotelstaystest.Fault{
 		hotelstays.BookingFound: bookMade, hotelstays.BookingAbsent: bookLost,
