@@ -3,6 +3,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,7 +23,8 @@ func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func()
 	defer close(returned)
 	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
 	defer stop() // without stop, a ctx that never ends would keep c in memory
-	if err := call(); err != nil {
+	// After the end of ctx, nothing can be committed, even if the call succeeds.
+	if err := cmp.Or(call(), ctx.Err()); err != nil {
 		return &handlerError{name, err}
 	}
 	return nil

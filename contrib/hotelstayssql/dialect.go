@@ -199,7 +199,7 @@ func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) err
 		ended = err == nil
 	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
-		return false, ctx.Err() // ctx has ended, so database/sql rolls back in the background
+		return false, fmt.Errorf("%w: %w", err, ctx.Err()) // ctx has ended, so database/sql rolls back in the background
 	}
 	return ended, err
 }

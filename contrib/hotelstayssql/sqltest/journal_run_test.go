@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"context"
+	"database/sql"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -65,6 +66,36 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 		test(t, p)
 		p.Client().CloseIdleConnections()
 	})
+}
+
+// When OnOutcome returns, the database has already undone its transaction.
+func TestOnOutcomeThatOutlastsItsCtxIsNamedAndCalledOnceAMinute(t *testing.T) {
+	for name, write := range map[string]bool{"it writes too late": true, "it returns nil": false} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, p *process) {
+				p.fillBooked(1, nil)
+				log := make(logLines, 100)
+				var calls atomic.Int64
+				stop := p.another(func(o *hotelstayssql.JournalOptions) {
+					log.receive(o)
+					o.OnOutcome = func(ctx context.Context, tx *sql.Tx, _ *hotelstays.BookingOutcome) (err error) {
+						calls.Add(1)
+						<-ctx.Done()
+						time.Sleep(time.Millisecond)
+						if write {
+							_, err = tx.ExecContext(context.WithoutCancel(ctx), `UPDATE bookings SET ended = 1`)
+						}
+						return err
+					}
+				}).Work()
+				time.Sleep(10 * time.Minute)
+				stop()
+				assert.LessOrEqual(t, calls.Load(), int64(6), "each call lasts almost a minute")
+				for !strings.Contains(<-log, `"OnOutcome: `) {
+				}
+			})
+		})
+	}
 }
 
 func TestRowThatHasBeenDueLongestIsPolledFirst(t *testing.T) {
