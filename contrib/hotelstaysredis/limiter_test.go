@@ -50,12 +50,12 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 		"permits go unused":                              {&traffic{callers: 20, unused: 0.3}, ms, 0, 0, 0, false, 0.8},
 		"replies get lost":                               {&traffic{callers: 20, dials: 0.1, cancels: 0.2, unused: 0.1}, 3 * ms, 2, 0, 0, false, 0.6},
 		"immediate answers, after a 429":                 {&traffic{road: away(0, false)}, 2 * ms, 0, 0, 0, true, 0.95},
-		"no Server-Cost-Milliseconds, after a 429":       {&traffic{road: away(0, true)}, 2 * ms, 0, 0, 0, true, 0.93},
+		"unproved arrivals, after a 429":                 {&traffic{road: away(0, true)}, 2 * ms, 0, 0, 0, true, 0.93},
 		"answers after 3 s, and no earlier traffic":      {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 0, 0, false, 0.45},
 		"answers after 3 s, and 70 s of earlier traffic": {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 70 * time.Second, 0, false, 0.93},
 		"varying travel times": {&traffic{road: road{far: 600 * ms, quick: 50 * ms, slow: 5 * time.Second}}, 2 * ms, 0,
 			testsize.Of(t, "rest", 70*time.Second, 15*time.Second, 15*time.Second), 5 * time.Minute, false, 0},
-		"no Server-Cost-Milliseconds, answers after 3 s": {&traffic{road: away(3*time.Second, true)}, 2 * ms, 0, 5 * time.Second, 0, false, 0.93},
+		"unproved arrivals, answers after 3 s": {&traffic{road: away(3*time.Second, true)}, 2 * ms, 0, 5 * time.Second, 0, false, 0.93},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFleet(t, 4, RateLimiterOptions{}, func(t *testing.T, m *mini, fleet []*process) {
