@@ -1,11 +1,7 @@
 package hotelstaysotel_test
 
 import (
-	"context"
-	"errors"
-	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +20,6 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstaysotel"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 // refusing is a meter provider whose meters refuse histograms and gauges.
@@ -100,37 +95,6 @@ func TestSamplersReceiveTheServerAddress(t *testing.T) {
 	}
 }
 
-// A client has two observers. Each observer ends its own span, and the inner span ends first. The test also has an
-// observer that calls two observers with the same ctx.
-func TestEachObserverEndsItsOwnSpan(t *testing.T) {
-	withRig(t, func(t *testing.T, r *rig) {
-		inner, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers})
-		require.NoError(t, err)
-		both := hotelstays.Observer{
-			CallStart: func(ctx context.Context, start hotelstays.CallStart) context.Context {
-				return inner.CallStart(r.observer.CallStart(ctx, start), start)
-			},
-			CallEnd: func(ctx context.Context, info hotelstays.CallInfo) {
-				inner.CallEnd(ctx, info)
-				r.observer.CallEnd(ctx, info)
-			},
-		}
-		for _, opts := range [][]hotelstays.Option{
-			{hotelstays.WithObserver(r.observer), hotelstays.WithObserver(inner)}, {hotelstays.WithObserver(both)},
-		} {
-			r.connect(opts...)
-			require.NoError(t, r.destinations())
-			ended := r.take()
-			require.Len(t, ended, 4, "two spans of the ticket and two of the call")
-			for pair := range slices.Chunk(ended, 2) {
-				assert.Equal(t, pair[1].SpanContext.SpanID(), pair[0].Parent.SpanID())
-				assert.Len(t, pair[0].Events, 1, "only its own observer adds the attempt")
-				assert.Len(t, pair[1].Events, 1)
-			}
-		}
-	})
-}
-
 // otelhttp is the client's transport. It makes a client span for each attempt, and sends trace headers if configured.
 func TestOtelHTTPSpansAreChildrenOfTheCall(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
@@ -145,20 +109,5 @@ func TestOtelHTTPSpansAreChildrenOfTheCall(t *testing.T) {
 		assert.Regexp(t, `^Destinations/HTTP POST client 0s Destinations/HTTP POST client 0s Destinations internal [\d.]+\w+$`, got)
 		requests := r.srv.Ledger().Requests(hotelstays.OpDestinations)
 		assert.NotEmpty(t, requests[len(requests)-1].Header.Get("Traceparent"))
-	})
-}
-
-// otelhttp forwards httptrace events, which the client needs to prove that a Book was not sent.
-func TestOtelHTTPKeepsTheProofThatNothingWasSent(t *testing.T) {
-	withRig(t, func(t *testing.T, r *rig) {
-		req := r.request("ref-1")
-		offline := &http.Transport{DialContext: func(_ context.Context, _, _ string) (net.Conn, error) { return nil, errors.New("offline") }}
-		client, err := hotelstays.New(r.srv.URL, testkit.BearerToken("token"),
-			hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: otelhttp.NewTransport(offline)}))
-		require.NoError(t, err)
-		_, err = client.Book(t.Context(), req)
-		assert.ErrorAs(t, err, new(*hotelstays.TransportError))
-		assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-		assert.Equal(t, false, value(r.last().Events[0].Attributes, "hotelstays.attempt.sent"))
 	})
 }
