@@ -48,7 +48,7 @@ func ours(body []byte, header, secret string) error {
 // Stripe's package and the SDK accept each other's signatures, and refuse the same changes. Their known differences
 // are not tested: times in the future, empty secrets, signs and spaces in the header, and malformed values besides a
 // good signature.
-func TestBothPackagesAgreeOnSignatures(t *testing.T) {
+func TestStripeAndTheSDKAgreeOnSignatures(t *testing.T) {
 	r := rand.New(rand.NewPCG(85, 4))
 	for i := range 3000 {
 		body, secret := randomBody(r), "s"+randomText(r, 60)
@@ -56,13 +56,14 @@ func TestBothPackagesAgreeOnSignatures(t *testing.T) {
 		theirs := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: body, Secret: secret, Timestamp: at})
 		signed := hotelstaystest.SignWebhook(secret, at, body)
 		if theirs.Header != signed {
-			t.Fatalf("%d: they sign %q, and we %q", i, theirs.Header, signed)
+			t.Fatalf("body %d: the package of Stripe signs %q, and the SDK %q", i, theirs.Header, signed)
 		}
 		agree := func(what string, want bool, body []byte, header, secret string) {
 			t.Helper()
 			they, we := webhook.ValidatePayload(body, header, secret), ours(body, header, secret)
 			if (they == nil) != want || (we == nil) != want {
-				t.Fatalf("%d: %s, wanted %t: they say %v, and we %v; %q signs %q", i, what, want, they, we, header, body)
+				t.Fatalf("body %d, %s: accepted should be %t, but Stripe returns %v, and the SDK %v; header %q, body %q",
+					i, what, want, they, we, header, body)
 			}
 		}
 		agree("as signed", true, body, signed, secret)

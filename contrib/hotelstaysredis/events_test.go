@@ -79,7 +79,7 @@ func TestReleaseEndsOnlyTheClaimsOfItsStore(t *testing.T) {
 }
 
 // Keys that are no longer needed are deleted.
-func TestPrefixesHaveTheirOwnEvents(t *testing.T) {
+func TestStoresWithDifferentPrefixesShareNoEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)
 		l := m.connect(t)

@@ -139,7 +139,7 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case g := <-granted: // the slot was granted at the moment when ctx ended, so it is returned
+	case g := <-granted: // the slot was granted at the moment when ctx ended, so it is released
 		if p, ok := g.permit.(*permit); ok {
 			l.end(p, hotelstays.PermitResult{}, time.Now())
 		}

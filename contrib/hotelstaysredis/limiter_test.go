@@ -98,7 +98,7 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 }
 
 // Processes behind another client IP address have another prefix.
-func TestPrefixesHaveTheirOwnSlots(t *testing.T) {
+func TestLimitersWithDifferentPrefixesShareNoSlots(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {
 		held := a.hold(t, key, limit)
 		time.AfterFunc(time.Minute, func() { leave(held...) })
@@ -107,7 +107,7 @@ func TestPrefixesHaveTheirOwnSlots(t *testing.T) {
 	})
 }
 
-func TestPanicOfWeightHarmsNoOtherCall(t *testing.T) {
+func TestPanicInWeightFunctionAffectsNoOtherCall(t *testing.T) {
 	weight := func(account string) int {
 		if account == "unknown" {
 			panic(account)

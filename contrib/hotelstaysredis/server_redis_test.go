@@ -86,7 +86,7 @@ func TestServerClusterRunsEveryScript(t *testing.T) {
 	require.Zero(t, mustLoad(t, tokens))
 }
 
-func TestServerPolicyIsCheckedAtTheFirstUse(t *testing.T) {
+func TestServerEvictionPolicyIsCheckedAtTheFirstUse(t *testing.T) {
 	t.Parallel()
 	own := startServer(t)
 	admin := connectTo(t, own.addr)

@@ -73,7 +73,7 @@ func TestTokenStorePassesTheSuite(t *testing.T) {
 }
 
 // A token that is copied to a key with another prefix cannot be decrypted.
-func TestPrefixesHaveTheirOwnTokens(t *testing.T) {
+func TestStoresWithDifferentPrefixesShareNoTokens(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("token"))
 		test := newTokens(t, l, TokenStoreOptions{Prefix: "test"})

@@ -121,7 +121,7 @@ func open(t *testing.T, file, service string) (*catalogue, error) {
 }
 
 // After the cut the file may contain any bytes.
-func TestNextRunContinuesAPartThatIsCutAtAnyByte(t *testing.T) {
+func TestNextRunContinuesAFileThatIsCutAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
 	c, err := open(t, filepath.Join(dir, "whole"), "service")
 	require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestNextRunReplacesTheCompleteFile(t *testing.T) {
 	}
 }
 
-func TestPartOfAnotherServiceIsRefused(t *testing.T) {
+func TestIncompleteFileOfAnotherServiceIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	c, err := open(t, file, "one")
 	require.NoError(t, err)

@@ -294,7 +294,7 @@ func TestNoBookingIsLost(t *testing.T) {
 	}
 }
 
-func TestWithAMock(t *testing.T) {
+func TestMockAnswersTheClient(t *testing.T) {
 	mocked := &http.Client{Transport: new(http.Transport)}
 	gock.InterceptClient(mocked)
 	defer gock.OffAll()

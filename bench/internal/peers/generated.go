@@ -28,7 +28,7 @@ func generatedCall[Req, Resp any](in any, call func(context.Context, *Req) (Resp
 	req := new(Req)
 	text, err := json.Marshal(in)
 	if err = errors.Join(err, json.Unmarshal(text, req)); err != nil {
-		panic(err) // impossible: TestEveryPeerSendsTheSameRequest checks that all requests can be converted
+		panic(err) // impossible: TestEveryClientSendsTheSameRequest checks that all requests can be converted
 	}
 	return bounded(func(ctx context.Context) (any, error) {
 		r, err := call(ctx, req)

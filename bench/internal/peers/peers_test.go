@@ -26,7 +26,7 @@ type seen struct {
 	body   []byte
 }
 
-func TestEveryPeerDecodesTheWholeAnswer(t *testing.T) {
+func TestEveryClientDecodesTheWholeAnswer(t *testing.T) {
 	srv := httptest.NewServer(origin.Handler(nil))
 	defer srv.Close()
 	for _, prefix := range []string{"", origin.GzipPrefix} {
@@ -34,7 +34,7 @@ func TestEveryPeerDecodesTheWholeAnswer(t *testing.T) {
 	}
 }
 
-func TestEveryPeerSendsTheSameRequest(t *testing.T) {
+func TestEveryClientSendsTheSameRequest(t *testing.T) {
 	var request seen
 	srv := httptest.NewServer(origin.Handler(func(r *http.Request, body []byte) { request = seen{r.URL.Path, r.Header.Clone(), body} }))
 	defer srv.Close()

@@ -231,7 +231,7 @@ func TestAccountsMayUseTheSameEventID(t *testing.T) {
 	assert.EqualValues(t, 2, db.handled(t))
 }
 
-// Claim and HandleTx use the same keys. So the processes of a fleet can change to HandleTx one after the other.
+// Claim and HandleTx use the same keys. So the processes can change from Claim to HandleTx one after another.
 func TestFleetCanChangeFromClaimToHandleTx(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)

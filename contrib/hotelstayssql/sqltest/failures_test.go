@@ -343,7 +343,7 @@ func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 }
 
 // SQLite has one writer at a time. Here the writer is a transaction of the caller.
-func TestWakeDuringTheCallersTransactionAdvisesBusyTimeout(t *testing.T) {
+func TestErrorOfWakeDuringATransactionAdvisesBusyTimeout(t *testing.T) {
 	db := create(t, hotelstayssql.SQLite)
 	db.createTables(t)
 	plain := newProcess(t, db, nil)

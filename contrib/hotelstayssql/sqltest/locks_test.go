@@ -123,7 +123,7 @@ func (d *database) rival(t *testing.T) (wait func()) {
 
 // At a deadlock MySQL undoes the whole transaction. If the function returns the error, it is called again. If the
 // function ignores the error, its later writes are also undone.
-func TestDeadlockInAFunctionOfTheCallerIsRepeatedOrReported(t *testing.T) {
+func TestTransactionIsRepeatedOrFailsAfterADeadlock(t *testing.T) {
 	for name, ignores := range map[string]bool{"the function returns the error": false, "the function ignores the error": true} {
 		t.Run(name, func(t *testing.T) {
 			on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {

@@ -69,7 +69,7 @@ func TestOpenErrorNamesItsCause(t *testing.T) {
 	}
 }
 
-func TestOpenWarnsOfNoClockDifferenceInVirtualTime(t *testing.T) {
+func TestOpenIgnoresTheClockDifferenceInVirtualTime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "db")
 	synctest.Test(t, func(t *testing.T) {
 		var warned warnings
