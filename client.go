@@ -288,7 +288,7 @@ func (x *invocation) send() transport.Result {
 	call.Operation, call.URL = string(x.op), c.baseURL+cmp.Or(x.row.path, x.op.Path())
 	call.Header, call.TraceID = x.requestHeader, x.set.TraceID
 	call.Mutates, call.SendTimeout = x.row.mutates, x.row.bookingFlow
-	call.HTTP, call.ErrNotSent = &c.http, ErrNotSent
+	call.HTTP, call.ErrNotSent, call.ErrProxyAuth = &c.http, ErrNotSent, ErrProxyAuth
 	call.RateLimiter, call.Quota = x, c.quota
 	call.Log, call.Scrub, call.Timeline = c.log, x.scrubAttempt, x.watch.timeline()
 	call.BodySizeHint = bodySize

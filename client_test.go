@@ -717,9 +717,9 @@ func TestErrorNamesTheProxyThatRefusedTheRequest(t *testing.T) {
 		}()
 		return client, nil
 	}
-	err := operationCalls[hotelstays.OpCheckAvail](t.Context(), clientWith(t, tr, bearerToken("token")))
+	err := operationCalls[hotelstays.OpCheckAvail](t.Context(), clientWith(t, tr, bearerToken("token"), hotelstays.WithMaxAttempts(2)))
 	require.ErrorContains(t, err, "no connection: the proxy proxy.example:3128 answered CONNECT with HTTP 407: "+
-		"the proxy requires authentication (nothing was carried out")
+		"the proxy requires authentication (nothing was carried out; attempts 1)")
 	assert.ErrorContains(t, err, "check the credentials of the proxy")
 	assert.Equal(t, hotelstays.KindProxyAuth, hotelstays.KindOf(err))
 	assert.NotContains(t, err.Error(), "password")

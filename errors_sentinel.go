@@ -176,7 +176,8 @@ var (
 	ErrInvalidScope = sentinelOf(KindInvalidScope)
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
 	ErrUpstreamTimeout = sentinelOf(KindUpstreamTimeout)
-	// ErrProxyAuth: a proxy on the way requires other credentials (HTTP 407, also as a *TransportError).
+	// ErrProxyAuth: a proxy on the way requires other credentials (HTTP 407, also as a *TransportError). The call is not sent
+	// again, because proxies lock accounts.
 	ErrProxyAuth = sentinelOf(KindProxyAuth)
 	// ErrNotSent: your own RoundTripper, such as a circuit breaker, wraps it to prove that it did not send the
 	// request. It counts as a dial error: see "Retries and unknown outcomes".

@@ -116,6 +116,7 @@ func (r *run) attempt(ctx context.Context) error {
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
 	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
 	if err != nil {
+		r.last.permanent = errors.Is(err, r.ErrProxyAuth)
 		return trace.explain(err)
 	}
 	r.keepCookies(resp)

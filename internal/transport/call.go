@@ -42,13 +42,15 @@ type Call struct {
 	// size. It is never nil.
 	BodySizeHint *atomic.Int64
 
-	HTTP        *http.Client // its Transport, Jar and Timeout serve each attempt; a redirect is an answer
-	ErrNotSent  error        // if the Transport's error wraps it, nothing was sent
-	RateLimiter RateLimiter
-	TokenSource TokenSource // nil: no token is sent
-	Policy      Policy
-	Quota       *RetryQuota // nil: retries are not counted
-	Log         *slog.Logger
+	HTTP       *http.Client // its Transport, Jar and Timeout serve each attempt; a redirect is an answer
+	ErrNotSent error        // if the Transport's error wraps it, nothing was sent
+	// ErrProxyAuth ends the call if the Transport's error wraps it: each further attempt would count as a failed log-in.
+	ErrProxyAuth error
+	RateLimiter  RateLimiter
+	TokenSource  TokenSource // nil: no token is sent
+	Policy       Policy
+	Quota        *RetryQuota // nil: retries are not counted
+	Log          *slog.Logger
 	// Scrub removes secrets and the attempt's token from a text. If nil, there are no secrets.
 	Scrub func(text, token string) string
 	// Timeline, if set, records each attempt when it ends.
