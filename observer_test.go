@@ -396,12 +396,3 @@ func TestObserversEndInReverseOrder(t *testing.T) {
 	require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 	assert.Equal(t, []string{"start outer", "start inner", "end inner", "end outer"}, steps)
 }
-
-// If an observer panics, the other observers still receive the end of the call.
-func TestObserverPanicDoesNotSilenceTheOthers(t *testing.T) {
-	log := &callLog{}
-	client := clientThrough(t, saying(`{"code":0,"data":{"orders":[]}}`), hotelstays.WithObserver(log.observer()),
-		hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { panic("observer") }}))
-	assert.PanicsWithValue(t, "observer", func() { _, _ = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) })
-	assert.Len(t, log.ends, 1)
-}

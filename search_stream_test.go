@@ -30,7 +30,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/oracle"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
@@ -224,43 +223,6 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, page string, size int) {
 		requireSame(t, page, max(0, size)%100)
-	})
-}
-
-func TestStreamYieldsEachHotelWhenItsLastByteArrives(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, w := io.Pipe()
-		client := clientThrough(t, transportFunc(func(req *http.Request) (*http.Response, error) {
-			resp := replyOf(200, r)
-			resp.Header.Set("Session-Id", "session")
-			return resp, nil
-		}))
-		go func() {
-			for _, part := range []string{`{"code":0,"data":{"list":[{"id":"1"`, `}`, `,{"id":"2"}`, `],"total":2}`, `}`} {
-				time.Sleep(time.Second)
-				_, _ = io.WriteString(w, part)
-			}
-			w.Close()
-		}()
-		start := time.Now()
-		search := client.HotelListStream(t.Context(), anySearch())
-		resp, complete := search.Response()
-		assert.Nil(t, resp)
-		assert.False(t, complete)
-		var at []time.Duration
-		for hotel, err := range search.Hotels() {
-			require.NoError(t, err)
-			at = append(at, time.Since(start))
-			assert.Equal(t, string(rune('0'+len(at))), hotel.ID)
-			resp, complete := search.Response()
-			assert.Equal(t, "session", resp.Basic.SessionID)
-			assert.Equal(t, 200, resp.Meta.HTTPStatus)
-			assert.False(t, complete)
-		}
-		assert.Equal(t, []time.Duration{2 * time.Second, 3 * time.Second}, at)
-		resp, complete = search.Response()
-		assert.Equal(t, 2, resp.Total)
-		assert.True(t, complete)
 	})
 }
 
@@ -612,34 +574,6 @@ func TestStreamHidesTheToken(t *testing.T) {
 		require.NotEmpty(t, soFar.Basic.SessionID)
 		assert.NotContains(t, soFar.Basic.SessionID, "token-0001")
 	}
-}
-
-func TestEachLoopOverAStreamSendsTheOriginalRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		req := searchCity(srv)
-		req.Cursor = new(int64(7))
-		search := client.HotelListStream(t.Context(), req)
-		req.DestinationID, *req.Cursor = "changed", 99
-		for range 2 {
-			hotels, errs := collect(search.Hotels())
-			assert.Empty(t, errs)
-			assert.Len(t, hotels, 12)
-		}
-		requests := srv.Ledger().Requests(hotelstays.OpHotelList)
-		require.Len(t, requests, 2)
-		assert.Equal(t, requests[0].BodySHA256, requests[1].BodySHA256)
-
-		// Response belongs to the latest call. It is nil if that call failed.
-		resp, complete := search.Response()
-		assert.NotNil(t, resp)
-		assert.True(t, complete)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
-		require.ErrorIs(t, testkit.LastError(search.Hotels()), hotelstays.ErrForbidden)
-		resp, complete = search.Response()
-		assert.Nil(t, resp)
-		assert.False(t, complete)
-	})
 }
 
 // A stream also has only one hotel in memory.

@@ -44,51 +44,6 @@ func TestSessionMayComeInTheHeader(t *testing.T) {
 	}
 }
 
-func TestHotelListPagesYieldsAllPagesInOneSession(t *testing.T) {
-	for _, tc := range []struct {
-		name      string
-		num, size int
-		session   bool // the caller gives a session
-		hotels    int
-		calls     int
-	}{
-		{"the service's page size", 0, 0, false, 210, 5},
-		{"the caller's page size", 0, 100, false, 210, 3},
-		{"from the second page on", 2, 100, false, 110, 2},
-		{"in the caller's session", 0, 100, true, 210, 3},
-	} {
-		inBubble(t, tc.name, func(t *testing.T) {
-			srv, client := newSandbox(t, hotelstaystest.Config{
-				Catalog: hotelstaystest.Catalog{HotelsPerCity: 210, RoomsPerHotel: 1, RatesPerRoom: 1, UnmatchedEvery: -1},
-			})
-			given := searchCity(srv)
-			given.PageNum, given.PageSize = tc.num, tc.size
-			if tc.session {
-				given.SessionID = findOffer(t, srv, client, 0).Session
-			}
-			want, before := *given, srv.Ledger().Count(hotelstays.OpHotelList)
-			pages, errs := collect(client.HotelListPages(t.Context(), given))
-			assert.Empty(t, errs)
-			require.Len(t, pages, tc.calls)
-			assert.Equal(t, want, *given, "the caller's request is not changed")
-
-			var got []string
-			for _, page := range pages {
-				for _, hotel := range page.List {
-					got = append(got, hotel.PlatformHotelID)
-				}
-			}
-			assert.Equal(t, srv.HotelIDs(210)[210-tc.hotels:], got)
-			requests := srv.Ledger().Requests(hotelstays.OpHotelList)[before:]
-			require.Len(t, requests, tc.calls)
-			assert.Equal(t, given.SessionID, requests[0].Header.Get("Session-Id"))
-			for _, r := range requests[1:] {
-				assert.Equal(t, pages[0].Basic.SessionID, r.Header.Get("Session-Id"), "the sandbox keeps the session of the first page")
-			}
-		})
-	}
-}
-
 // If the service promises more and does not deliver it, the listing fails, because a list that ends early would look
 // complete. If no page has hasMore, the total decides. Without a total, an empty or a repeated page ends the listing.
 func TestIncompleteListingIsAnError(t *testing.T) {

@@ -317,34 +317,6 @@ func TestNilRequestIsRefused(t *testing.T) {
 	}
 }
 
-func TestValidationListsAllFaults(t *testing.T) {
-	c := clientWith(t, noSend{t}, hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"),
-		Scopes: []types.Scope{types.ScopeBookingWrite}})
-	req := &hotelstays.BookRequest{
-		Holder: types.Holder{LastName: "One"},
-		Guests: []types.Guest{
-			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
-			{FirstName: "Guest", LastName: "Two", IsChild: new(true), Gender: "?", PassportNumber: types.NewSecret(strings.Repeat("A", 51))},
-		},
-		CallbackURL: "http://10.0.0.1/x",
-	}
-	_, err := c.Book(t.Context(), req, hotelstays.WithMarket("United Arab Emirates"), nil, hotelstays.WithTimeout(-1))
-	assert.Equal(t, []string{
-		"Session-Id", "WithMarket", "WithTimeout", "callbackUrl", "callbackUrl", "customerReferenceNo",
-		"guests[1].dateOfBirth", "guests[1].gender", "guests[1].passportNumber", "guests[1].roomIndex",
-		"holder.firstName", "opts", "ratePkgId",
-	}, faultPaths(t, err))
-	assert.ErrorContains(t, err, "hotelstays: Book: nothing was sent: ")
-}
-
-func TestValidationDoesNotChangeTheRequest(t *testing.T) {
-	req, same := goodBook(), goodBook()
-	req.Guests[0].PassportNumber, same.Guests[0].PassportNumber = types.NewSecret("P1"), types.NewSecret("P1")
-	_, err := clientWith(t, answering(403, ""), bearerToken("token")).Book(t.Context(), &req)
-	require.Error(t, err)
-	assert.Equal(t, same, req)
-}
-
 // The same rules apply to the options of a client and of a call.
 func TestOptionValuesAreValidated(t *testing.T) {
 	for _, row := range []struct {

@@ -684,6 +684,19 @@ func TestMemoryEventsKeep200000Keys(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimGranted, keys[0])
 }
 
+func TestDoneMemoryEventsExpireAfterTheRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := hotelstays.NewMemoryEvents(100)
+		for i := range 50 {
+			doneEvent(t, m, fmt.Sprint(i))
+		}
+		time.Sleep(time.Hour)
+		claimEvent(t, m, hotelstays.ClaimGranted, "new")
+		assert.Equal(t, 0, m.DoneKeys())
+		assert.LessOrEqual(t, m.Keys(), 2)
+	})
+}
+
 // pending receives a wake-up that is in the channel, and reports whether there was one.
 func pending(wakeup <-chan struct{}) bool {
 	select {

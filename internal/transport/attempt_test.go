@@ -88,10 +88,13 @@ func TestEveryAnswersBodyIsClosedAndItsCtxEnds(t *testing.T) {
 		"broken":    iotest.ErrReader(errors.New("broken")),
 	} {
 		body, attempt := &watchedBody{Reader: reader}, t.Context()
-		do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		call := newCall(roundTripper(func(r *http.Request) (*http.Response, error) {
 			attempt = r.Context()
 			return &http.Response{StatusCode: 200, Body: body, ContentLength: -1}, nil
-		}), nowhere, func(c *Call) { c.Mutates, c.HTTP.Timeout = true, time.Hour })
+		}), nowhere)
+		call.Mutates, call.HTTP.Timeout = true, time.Hour
+		r := Send(t.Context(), call)
+		r.Answer.Release()
 		assert.True(t, body.closed, name)
 		assert.ErrorIs(t, attempt.Err(), context.Canceled, name)
 	}

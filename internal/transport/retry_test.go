@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,24 +131,27 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 }
 
 // Each 429 is a warning with the service's code and the pause, also the 429 that ends the call. Other retries are
-// logged at info. Each line names operation, attempt and Request-Id.
+// logged at info. Each line names operation, attempt and Request-Id, and hides the token.
 func TestEach429IsAWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var ids []string
-		answers := []*http.Response{reply(503, "busy"), reply(429, `{"code":100000429,"msg":"slow down"}`),
-			reply(429, "<html>", "Retry-After", "9")}
+		answers := []*http.Response{nil, reply(429, `{"code":100000429,"msg":"slow down"}`), reply(429, "<html>", "Retry-After", "9")}
 		rt := roundTripper(func(r *http.Request) (*http.Response, error) {
 			ids = append(ids, r.Header.Get("Request-Id"))
+			if len(ids) == 1 {
+				return nil, errors.New("reset by token-0")
+			}
 			return answers[len(ids)-1], nil
 		})
 		limiter := &recording{}
 		do(t, rt, nowhere, func(c *Call) {
-			c.RateLimiter, c.Log = limiter, logTo(&log, "took", "wait")
+			c.RateLimiter, c.Log, c.TokenSource = limiter, logTo(&log, "took", "wait"), &tokenSeries{}
+			c.Scrub = func(text, token string) string { return strings.ReplaceAll(text, token, "***") }
 		})
 		require.Len(t, ids, 3)
-		assert.Equal(t, fmt.Sprintf(`level=DEBUG msg=attempt operation=Test attempt=1 request_id=%[1]s trace_id=t status=503 bytes=4
-level=INFO msg="trying again" operation=Test attempt=1 request_id=%[1]s trace_id=t status=503
+		assert.Equal(t, fmt.Sprintf(`level=DEBUG msg=attempt operation=Test attempt=1 request_id=%[1]s trace_id=t error="reset by ***" sent=true
+level=INFO msg="trying again" operation=Test attempt=1 request_id=%[1]s trace_id=t status=0 error="reset by ***"
 level=DEBUG msg=attempt operation=Test attempt=2 request_id=%[2]s trace_id=t status=429 bytes=36
 level=WARN msg="rate limited" operation=Test attempt=2 request_id=%[2]s trace_id=t status=429 pause=1s code=100000429 again=true
 level=DEBUG msg=attempt operation=Test attempt=3 request_id=%[3]s trace_id=t status=429 bytes=6

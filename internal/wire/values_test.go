@@ -97,17 +97,6 @@ func TestPooledMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestInternedStringsAllocateNothing(t *testing.T) {
-	body := []byte(`"a text that comes again"`)
-	l := testLexer(body)
-	l.internStrings(true)
-	allocations := testing.AllocsPerRun(100, func() {
-		l.pos = 0
-		_ = l.String()
-	})
-	assert.Zero(t, allocations)
-}
-
 // The capacity of a list is its length, and the pool keeps no elements alive.
 func TestCapacityOfAListIsItsLength(t *testing.T) {
 	var list List[*pair]
