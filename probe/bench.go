@@ -78,13 +78,17 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 // verdicts maps the judge's grade of a finding to the state of the rule.
 var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
-// result returns what the judge has found about a rule. If no answer showed whether the rule holds, it was not tried.
+// anAnswer is the Needs of a rule that applied to no answer of the run.
+const anAnswer = "an answer to which the rule applies"
+
+// result returns what the judge has found about a rule.
 func (b *bench) result(rule Rule) Result {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	found := b.found[rule.Name]
 	if found == nil {
-		return Result{Rule: rule, State: NotTried, Reason: "no answer shows whether the rule holds"}
+		rule.Needs = anAnswer
+		return Result{Rule: rule, State: NotTried, Reason: "needs " + anAnswer}
 	}
 	result := *found
 	result.Rule, result.Reason = rule, b.masker.short(found.Reason)

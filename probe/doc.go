@@ -6,9 +6,10 @@
 //	client, err := hotelstays.New(baseURL, cred, hotelstays.WithServiceFacts(report.Facts))
 //
 // A [Rule] is one promise of the document, or one open point. [Run] tries the rules one after another. The [Report] has a
-// [Result] for each rule, with the requests and answers that decided it. A rule is [Broken] if the service contradicts a
-// sentence of the document. It is [Weak] if the document allows what the service does, but clients have trouble with it.
-// [Test] runs the rules in a test suite, with one subtest per rule. The command hotelstays-probe runs them in a terminal.
+// [Result] for each rule, with the requests and answers that decided it. Package judge reads all answers of the run, and the
+// results of its rules come last. A rule is [Broken] if the service contradicts a sentence of the document. It is [Weak] if
+// the document allows what the service does, but clients have trouble with it. [Test] runs the rules in a test suite, with one
+// subtest per rule. The command hotelstays-probe runs them in a terminal.
 //
 // # What it does to the service
 //

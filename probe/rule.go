@@ -22,7 +22,8 @@ type Rule struct {
 	// Promise is a sentence that must hold, or a question that the rule answers.
 	Promise string `json:"promise"`
 	// Needs names the option of the program without which the rule is not tried: -book (Config.Booking), -burst (Burst),
-	// -callback (Booking.Callback), HOTELSTAYS_CLIENT_ID (OAuth) or -patience (Patience). If it is "", the rule only reads.
+	// -callback (Booking.Callback), HOTELSTAYS_CLIENT_ID (OAuth) or -patience (Patience). If it is "", the rule only
+	// reads. In a Result it may also say that the run got no answer to which the rule applies.
 	Needs string `json:"needs,omitempty"`
 
 	try func(*run) // nil: package judge tries the rule with each answer

@@ -14,7 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// after returns a rule about a booking that step has brought to a certain stage, such as confirmed or cancelled.
+// after returns the check of a rule about a booking. step brings the booking to a stage, such as confirmed or cancelled, and
+// look judges it there.
 func after(step func(*run) *booked, look func(*run, *booked)) func(*run) {
 	return func(r *run) { look(r, step(r)) }
 }

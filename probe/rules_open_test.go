@@ -57,9 +57,9 @@ func TestProbeFindsTheServicesChoiceAtOpenPoints(t *testing.T) {
 			found: map[string]string{"list/first-page": "it is: false"}},
 		"refused requests count towards the rate limit": {fault: fault{opTicket, nil, lately(5, opTicket), ""},
 			found: map[string]string{"limits/refused": "they do: true"}},
-		"a sample has the last element of each list": {fault: fault{opQueryOrders, nil, on("customerReferenceNos", nil, granted(obj{"cursor": 7,
-			"orders": []any{obj{"nights": 1}, obj{"guests": []any{"a", "b"}, "nights": 2}}})), ""},
-			found: map[string]string{"orders/unfiltered": `{"cursor":7,"orders":[{"guests":["[masked]"],"nights":2}]}`}},
+		"a sample has the last element of each list, and English texts": {fault: fault{opQueryOrders, nil, on("customerReferenceNos", nil,
+			granted(obj{"cursor": 7, "orders": []any{obj{"nights": 1}, obj{"guests": []any{"a"}, "hotel": obj{"ar": "x", "en": "Inn"}}}})), ""},
+			found: map[string]string{"orders/unfiltered": `{"cursor":7,"orders":[{"guests":["[masked]"],"hotel":"Inn"}]}`}},
 	} {
 		report, err := probed(t, test.sandbox, test.fault, only(slices.Collect(maps.Keys(test.found))...))
 		require.NoError(t, err)

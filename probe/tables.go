@@ -1,4 +1,4 @@
-// Two kinds of rules are lines of tables: changed requests with expected answers, and requests that must get the same answer.
+// The checks of most rules: changed requests with expected answers, and requests that must get the same answer.
 
 package probe
 
@@ -16,13 +16,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// request is a rule that takes a valid request, makes each of the changes in turn, and sends it.
+// request is the check of a rule: it takes a valid request, makes each of the changes in turn, and sends it.
 type request struct {
 	op      operation
 	want    expectation
 	changes []obj
 }
 
+// ask returns the check of a rule about a request.
 func ask(op operation, want expectation, changes []obj) func(*run) {
 	return request{op, want, changes}.try
 }
@@ -45,7 +46,7 @@ func (q request) try(r *run) {
 	by := map[string][]string{}
 	for _, change := range q.changes {
 		text := ""
-		err := attempt(func() { text = q.send(r, change) })
+		err := attempt(func() { text = cut(q.send(r, change), maxText/len(q.changes)) })
 		if missing = cmp.Or(missing, err); err != nil && !errors.As(err, new(untried)) {
 			panic(stop{err})
 		}
@@ -109,10 +110,13 @@ func sampled(r *run, a *answer) string {
 	return r.masker.body([]byte(encoded(sample(decoded(a.Data)))), false)
 }
 
-// sample returns a JSON value whose lists have only their last element.
+// sample returns a JSON value in short: lists have only their last element, and texts in several languages are English.
 func sample(v any) any {
 	switch v := v.(type) {
 	case obj:
+		if english, ok := v["en"].(string); ok {
+			return english
+		}
 		for name, member := range v {
 			v[name] = sample(member)
 		}
@@ -266,7 +270,8 @@ func everyOp(name string, value any) (all []obj) {
 	return all
 }
 
-// same returns a rule about requests that must get the same answer. of selects the part of an answer that must be the same.
+// same returns the check of a rule about requests that must get the same answer. of selects the part of the answer that must
+// be the same.
 func same(op operation, of func(*answer) []string, changes []obj) func(*run) {
 	return func(r *run) {
 		all := func() (lists [][]string) {
