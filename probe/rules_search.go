@@ -46,32 +46,6 @@ func (r *run) hits(known ...string) []types.Hotel {
 	return read[hotelstays.HotelListResponse](r.byID(known...)).List
 }
 
-// cheapest requires that a search with capped as maxRatesPerHotel returns the cheapest offers of a search without this
-// limit. It repeats the search without the limit, and ignores hotels whose offers changed meanwhile. compared is true if a
-// hotel had more offers than the limit.
-func (r *run) cheapest(capped int) (compared bool) {
-	amounts := func(most int) map[string][]string {
-		all := map[string][]string{}
-		for _, h := range r.listed(obj{"pageSize": 10, "maxRatesPerHotel": most}) {
-			rates := ratesIn(h.Rooms)
-			slices.SortFunc(rates, byPrice)
-			for _, rate := range rates {
-				all[hotelID(h)] = append(all[hotelID(h)], rate.TotalRate.NetRate.String())
-			}
-		}
-		return all
-	}
-	before, some, after := amounts(0), amounts(capped), amounts(0)
-	for hotel, all := range before {
-		if slices.Equal(all, after[hotel]) && len(all) > capped && some[hotel] != nil {
-			compared = true
-			breaks(!slices.Equal(some[hotel], all[:capped]), "hotel %s has offers for %v, and maxRatesPerHotel %d returns the offers for %v",
-				hotel, all, capped, some[hotel])
-		}
-	}
-	return compared
-}
-
 var searchRules = rules("", []line{
 	{"destinations/min-hotels", "minHotelCount leaves out cities with fewer hotels, and no others", func(r *run) {
 		asked, at := maps.Clone(r.city().asked), r.city()
@@ -122,9 +96,26 @@ var searchRules = rules("", []line{
 		list := r.listed(obj{"destinationId": nil, "destinationName": name, "maxRatesPerHotel": 1})
 		breaks(len(list) == 0, "the name of a city with hotels finds no hotels")
 	}},
-	{"list/cheapest", "maxRatesPerHotel keeps the cheapest rates", func(r *run) {
-		one, two := r.cheapest(1), r.cheapest(2)
-		skip(!one && !two, "no hotel has enough offers that stay the same")
+	{"list/cheapest", "with maxRatesPerHotel 1 each hotel has its cheapest offer", func(r *run) {
+		cheapest := func(most int) map[string]string {
+			all := map[string]string{}
+			for _, h := range r.listed(obj{"pageSize": 10, "maxRatesPerHotel": most}) {
+				if rates := ratesIn(h.Rooms); len(rates) > 0 {
+					all[hotelID(h)] = slices.MinFunc(rates, byPrice).TotalRate.NetRate.String()
+				}
+			}
+			return all
+		}
+		before, capped, after := cheapest(0), cheapest(1), cheapest(0)
+		compared := false
+		for hotel, price := range capped {
+			if before[hotel] != "" && before[hotel] == after[hotel] {
+				compared = true
+				breaks(price != before[hotel], "the cheapest offer of hotel %s costs %s, and maxRatesPerHotel 1 returns an offer for %s", hotel,
+					before[hotel], price)
+			}
+		}
+		skip(!compared, "no hotel has an offer whose price stays the same")
 	}},
 	{"rates/all", "HotelRates returns all offers of a hotel, at least as many as HotelList", func(r *run) {
 		counts := func() (listed, rated int, id string) {
