@@ -14,7 +14,7 @@
 // document. A [Doubt] is worth a question to the supplier.
 //
 // Calls do not wait for the judge. It judges copies of bodies, one after another, in one goroutine that ends when the queue is
-// empty. To judge a large page takes about as much CPU as to decode it. In a busy staging environment set Options.Sample.
+// empty. Judging a large page takes nearly as much CPU as decoding it. In a busy staging environment set Options.Sample.
 //
 // The judge sees only the answers to your calls, and only bodies that are read to their end and have at most 16 MiB. It forgets
 // what is older than Options.MemoryAge. It does not judge OAuthToken and HotelIDList. It does not judge bodies that are still
@@ -150,8 +150,7 @@ func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	return ok
 }
 
-// has does the same as is for a header or for the whole answer: it adds a finding unless ok is true. what names the
-// faulty part of the answer.
+// has does the same as is for a part of the answer outside its JSON text, such as a header. what names the part.
 func (x *exam) has(rule string, ok bool, what, want string) {
 	if x.tries(rule); !ok {
 		x.found(rule, func(bool) string { return what }, "string", want)

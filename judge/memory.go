@@ -109,8 +109,7 @@ type money struct {
 
 func (m money) known() bool { return m.currency != "" }
 
-// money returns an object with amount and currency as money. If one of these members is missing, it returns the zero
-// value.
+// money reads an object with amount and currency. If one of these members is missing, it returns the zero value.
 func (v value) money() money {
 	amount, ok := v.get("amount").number()
 	currency := v.get("currency").raw()

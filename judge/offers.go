@@ -21,10 +21,10 @@ func tax(x *exam, o value) {
 		sum, n, known = sum+part.amount, n+1, known && part.known()
 		x.is("value/tax", !known || part.currency == total.currency, item, "the currency of the total")
 	}
-	x.is("value/tax", !known || n == 0 || near(total.amount, sum, 0.02), written, "the sum of the items")
+	x.is("value/tax", !known || n == 0 || differAtMost(total.amount, sum, 0.02), written, "the sum of the items")
 }
 
-func near(a, b, most float64) bool { return a-b <= most && b-a <= most }
+func differAtMost(a, b, most float64) bool { return a-b <= most && b-a <= most }
 
 func aRoom(x *exam, room value) {
 	hotel := room.get("hotelId")
@@ -71,7 +71,7 @@ func (x *exam) total(written value, one, all money, asked *search) {
 		_, decimals, _ := strings.Cut(written.str(), ".")
 		rounded += float64(asked.rooms) * math.Pow10(-min(len(decimals), 2)) // even an amount with more digits may be rounded to cents
 	}
-	x.is("offer/total", near(one.amount*float64(asked.rooms), all.amount, rounded), written, "the total divided by the number of rooms")
+	x.is("offer/total", differAtMost(one.amount*float64(asked.rooms), all.amount, rounded), written, "the total divided by the number of rooms")
 }
 
 // terms judges the cancellation terms of an offer.

@@ -43,7 +43,7 @@ func (x *exam) parts(o value, now, was *order) {
 	gross, refund := o.get("grossRate").money().amount, o.get("refundedPrice").money()
 	if refund.known() {
 		paid := refund.amount + was.fee.amount
-		ok := near(paid, price.amount, 0.02) || near(paid, gross, 0.02) || was.fee.currency != refund.currency
+		ok := differAtMost(paid, price.amount, 0.02) || differAtMost(paid, gross, 0.02) || was.fee.currency != refund.currency
 		x.is("value/refund", refund.currency != price.currency || ok && refund.amount <= max(price.amount, gross)+0.02, o.get("refundedPrice"),
 			"the price minus serviceFee")
 	}

@@ -34,7 +34,7 @@ func (k kind) String() string {
 type node struct {
 	key, from, to, next int32 // key is where the name of a member begins in the text; from and to bound the value
 	in                  int32 // the node of the list or object that contains the value
-	// twin is set for a totalRate with the same text as its rate: the node of the rate, whose members the totalRate shares.
+	// twin is the node of the rate, if this node is a totalRate with the same text. Such a totalRate shares the rate's members.
 	twin  int32
 	kind  kind
 	named uint8 // the length of the name in the text, at most 255
@@ -56,8 +56,7 @@ type mismatch struct {
 	lacks, want string
 }
 
-// met is a value that is compared with other values after the whole text was read. In document.met, inner values come
-// first.
+// met is a value that is compared with other values after the whole text was read. document.met has inner values first.
 type met struct {
 	at int32
 	*field
@@ -110,7 +109,7 @@ func (d *document) space(i int) int {
 	return i
 }
 
-// value reads the value that follows blanks at index i, and whose documented type is f. It returns the index after the value, or -1 if the
+// value reads a value, whose documented type is f. Blanks may begin at index i. It returns the index after the value, or -1 if the
 // value is malformed.
 func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 	at, k, end, before := len(d.nodes), absent, -1, len(d.mismatches)
