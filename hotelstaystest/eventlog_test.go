@@ -67,6 +67,18 @@ func liveHeap() int {
 	return int(m.HeapAlloc)
 }
 
+func TestLogCountsTheBytesOfItsEntries(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	l := newLedger(10, new(clock), nil)
+	rec := l.arrive(opBook, &http.Request{URL: must(url.Parse("/")), Header: http.Header{"X-Long": {long}}}, "")
+	for range 3 { // each update replaces the entry
+		l.updateRequest(rec, func(r *Request) { r.Body, r.Answer = long, long })
+	}
+	l.logOrder(new(record), LedgerOrder{CallbackURL: long}, time.Time{})
+	l.addWebhook(Webhook{Body: []byte(long)})
+	failIf(t, l.log.bytes < 5*len(long) || l.log.bytes > 6*len(long), "%d bytes", l.log.bytes)
+}
+
 func TestAnswerAddsADroppedRequestToTheLogAgain(t *testing.T) {
 	l := newLedger(2, new(clock), nil)
 	arrive := func() *record {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestRemoteClientGetsAVoucherLinkItCanReach(t *testing.T) {
 	}
 }
 
-func TestPDFHasTheAskedSize(t *testing.T) {
+func TestPDFHasTheAskedSizeAndItsObjects(t *testing.T) {
 	lines := []string{"A line (with brackets) and a \\ backslash", "Ünïcode"}
 	natural := len(renderPDF(lines, 0))
 	for _, size := range []int{0, natural, natural + 1, natural + 100, 100_003} {
@@ -66,5 +67,9 @@ func TestPDFHasTheAskedSize(t *testing.T) {
 		same(t, len(doc), max(size, natural))
 		xref := bytes.LastIndex(doc, []byte("xref\n0 6\n"))
 		failIf(t, !bytes.HasSuffix(doc, fmt.Appendf(nil, "startxref\n%010d\n%%%%EOF\n", xref)), "%d bytes: %q", size, doc[xref:])
+		for i, entry := range bytes.Split(doc[xref:], []byte("\n"))[3:8] { // after the lines xref, 0 6 and the free object
+			at := must(strconv.Atoi(string(entry[:10])))
+			failIf(t, !bytes.HasPrefix(doc[at:], fmt.Appendf(nil, "%d 0 obj\n", i+1)), "entry %d is %q", i+1, entry)
+		}
 	}
 }
