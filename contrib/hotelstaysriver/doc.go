@@ -30,6 +30,9 @@
 // Abandon, and River's JobCancel, end a booking without an outcome: OnOutcome is not called. If Book may have been
 // sent, the next round assumes that this Book may have made an order.
 //
+// River deletes a completed job after a day: see CompletedJobRetentionPeriod of its Config. Then BeginTx accepts the
+// reference again, and CancelTx needs CancelOrder.PlatformReferenceNo.
+//
 // # Failures
 //
 // A poll that fails is part of the recovery, not a failure of the job. If OnOutcome or the database fails, the job
