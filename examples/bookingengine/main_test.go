@@ -75,3 +75,15 @@ func TestSiteBooksAtARealServiceOnlyIfTheEnvironmentAllowsIt(t *testing.T) {
 		srv.Close()
 	}
 }
+
+// The keys must not depend on the credential, because the credential can change.
+func TestJournalKeysComeOnlyFromTheEnvironment(t *testing.T) {
+	old, new := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
+	withService(t, "https://host.example", "key", "rotated secret")
+	t.Setenv("HOTELSTAYS_JOURNAL_KEYS", new+", "+old)
+	svc, err := findService("", false)
+	require.NoError(t, err)
+	require.Len(t, svc.journalKeys, 2)
+	assert.Equal(t, strings.Repeat("\xcd", 32), svc.journalKeys[0].Reveal())
+	assert.Equal(t, strings.Repeat("\xab", 32), svc.journalKeys[1].Reveal())
+}

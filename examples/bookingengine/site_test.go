@@ -375,3 +375,26 @@ func TestOnlyAVerifiedVoucherIsServed(t *testing.T) {
 		refused(http.StatusNotFound, "There is no voucher")
 	})
 }
+
+func TestHotelIDMayContainAnyCharacter(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		hotels := []types.Hotel{{ID: "A/1?b=%2F&c#d"}}
+		s.searches.Add("one", search{ID: "one", Hotels: hotels})
+		var page strings.Builder
+		found := map[string]any{"Search": search{ID: "one"}, "Arriving": hotels}
+		require.NoError(t, s.pages.ExecuteTemplate(&page, "hotels.html", found))
+		require.Len(t, links(page.String()), 1)
+		s.send(http.MethodGet, links(page.String())[0], nil)
+		assert.Contains(t, s.log.String(), "hotelstays: HotelRates", "the hotel was found and asked for")
+	})
+}
+
+func TestPageSaysThatASearchFoundNoHotels(t *testing.T) {
+	for reason, told := range map[types.EmptyReasonCode]string{
+		types.EmptyReasonNoSupplierAnswered:  "Please search again in a moment.",
+		types.EmptyReasonNoSupplierPermitted: "Please try other dates, or another city.",
+	} {
+		inBubble(t, func(s *testSite) { s.shows(s.searchAddress(60), told) },
+			hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: reason}})
+	}
+}
