@@ -142,8 +142,8 @@ func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	return c
 }
 
-// Pause makes the limiter grant no slot of key before the time until. This process stops immediately. Other processes
-// stop when Redis has stored the pause. An operation without a rate limit is paused only in this process.
+// Pause makes the limiter grant no slot of the key before the given time. This process stops immediately. Other
+// processes stop when Redis has stored the pause. An operation without a rate limit is paused only in this process.
 func (r *RateLimiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 	if l := r.ofKey(key); l != nil {
 		l.pause(until)

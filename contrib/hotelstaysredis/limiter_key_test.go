@@ -39,7 +39,8 @@ func newProcess(t *testing.T, client redis.UniversalClient, opts RateLimiterOpti
 	return &process{r, l}
 }
 
-// withFleet runs a test with n processes that share Redis. The limiter's rest at the first use of Redis has ended.
+// withFleet runs a test with n processes that share Redis. The pause at the first use of Redis is over, so the limiter
+// grants slots.
 func withFleet(t *testing.T, n int, opts RateLimiterOptions, test func(t *testing.T, m *mini, fleet []*process)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)

@@ -114,7 +114,7 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 		}
 	}
 	if cfg.RescueStuckJobsAfter != 0 && cfg.RescueStuckJobsAfter < workTimeout {
-		return fmt.Errorf("hotelstaysriver: RescueStuckJobsAfter is %s; it must be at least %s, which a poll and OnOutcome may take",
+		return fmt.Errorf("hotelstaysriver: RescueStuckJobsAfter is %s; it must be at least %s, because a poll and OnOutcome may take so long",
 			cfg.RescueStuckJobsAfter, workTimeout)
 	}
 	if cfg.Workers == nil {

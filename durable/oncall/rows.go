@@ -44,7 +44,8 @@ type row struct {
 	Retries   bool // whether the row has a button for Retry
 }
 
-// rows returns the open rows of a kind. Rows that need a person come first. Among equal rows the oldest comes first.
+// rows returns the open rows of a kind. Rows that need a person come before all other rows. In both groups the oldest
+// row comes first.
 func (h *handler) rows(ctx context.Context, kind durable.Kind) (rows []row, problems []string) {
 	now := time.Now()
 	switch kind {

@@ -137,7 +137,7 @@ func newTokens(baseURL string, newDecoder func(io.Reader) decoder) Peer {
 			case errors.Is(err, io.EOF) && code == 0:
 				return nil
 			case err != nil:
-				return fmt.Errorf("code %d: %w", code, err)
+				return fmt.Errorf("the answer has code %d: %w", code, err)
 			case name == "code":
 				err = d.Decode(&code)
 			case name == "list":
