@@ -227,6 +227,7 @@ func TestErrorTextHasTheAdviceForItsStatus(t *testing.T) {
 		{hotelstays.OpOrderVoucher, 404, `{"code":100000404}`, "check the reference"},
 		{hotelstays.OpBook, 400, `{"code":100000400}`, "if the session has expired, search again"},
 		{hotelstays.OpCheckAvail, 200, "<html>", "check the base URL, and proxies on the way"},
+		{hotelstays.OpCheckAvail, 200, "", "the body is empty"},
 		{hotelstays.OpCheckAvail, 200, `{"code":0}`, "; report this to the supplier with the request id"},
 	} {
 		err := operationCalls[tc.op](t.Context(), clientThrough(t, answering(tc.status, tc.body)))

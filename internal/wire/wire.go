@@ -60,7 +60,10 @@ type SyntaxError struct {
 }
 
 func (e *SyntaxError) Error() string {
-	if e.Truncated {
+	switch {
+	case e.Truncated && e.Offset == 0:
+		return "the body is empty"
+	case e.Truncated:
 		return fmt.Sprintf("the JSON ends after %d bytes, before it is complete", e.Offset)
 	}
 	return fmt.Sprintf("not JSON: the fault is at byte %d", e.Offset)
