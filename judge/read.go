@@ -219,7 +219,7 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 	if d.byteAt(i) != '}' {
 		return -1
 	}
-	if s != anything.shape {
+	if s != anything.shape && (seen == 0 || s.expected&^seen != 0) {
 		d.missing(at, f, seen)
 	}
 	return i + 1

@@ -108,12 +108,7 @@ func oneOf(values []string) *leaf {
 	if values[0] > "9" {
 		k = text
 	}
-	return &leaf{kind: k, fits: func(raw []byte) bool {
-		if k == text {
-			raw = raw[1 : len(raw)-1]
-		}
-		return slices.ContainsFunc(values, func(value string) bool { return string(raw) == value })
-	}}
+	return &leaf{kind: k, fits: func(raw []byte) bool { return slices.Contains(values, strings.Trim(string(raw), `"`)) }}
 }
 
 // clockSkew is how much the clock of the service may differ from this machine's clock.
