@@ -162,7 +162,9 @@ func TestLedgerRouteReturnsTheCounts(t *testing.T) {
 
 func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 	var file struct {
-		Paths      map[string]map[string]any
+		Paths map[string]map[string]struct {
+			Parameters []struct{ Name, In string }
+		}
 		Components struct {
 			Schemas struct {
 				FaultKind struct {
@@ -174,17 +176,27 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 	err := json.Unmarshal(must(json.Marshal(must(getOpenAPI(nil)))), &file)
 	stopIf(t, err != nil, "%v", err)
 	var listed, served []string
+	add := func(to *[]string, method, path string, query []string) {
+		*to = append(*to, fmt.Sprintln(strings.ToUpper(method), path, slices.Sorted(slices.Values(query))))
+	}
 	for path, methods := range file.Paths {
-		for method := range methods {
-			listed = append(listed, strings.ToUpper(method)+" "+path)
+		for method, operation := range methods {
+			var query []string
+			for _, p := range operation.Parameters {
+				if p.In == "query" {
+					query = append(query, p.Name)
+				}
+			}
+			add(&listed, method, path, query)
 		}
 	}
 	for _, op := range operations() {
-		served = append(served, "POST "+op.name.Path())
+		add(&served, "POST", op.name.Path(), nil)
 	}
-	served = append(served, "GET "+downloadPath+"{voucherNumber}/{document}", "GET "+verifyPath+"{voucherNumber}")
+	add(&served, "GET", downloadPath+"{voucherNumber}/{document}", []string{"expires", "proof"})
+	add(&served, "GET", verifyPath+"{voucherNumber}", nil)
 	for _, route := range controlRoutes {
-		served = append(served, route.method+" "+route.path)
+		add(&served, route.method, route.path, route.query)
 	}
 	slices.Sort(listed)
 	slices.Sort(served)

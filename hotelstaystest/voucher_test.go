@@ -65,6 +65,9 @@ func TestPDFHasTheAskedSizeAndItsObjects(t *testing.T) {
 	for _, size := range []int{0, natural, natural + 1, natural + 100, 100_003} {
 		doc := renderPDF(lines, size)
 		same(t, len(doc), max(size, natural))
+		_, stream, _ := bytes.Cut(doc, []byte("stream\n"))
+		stream, _, _ = bytes.Cut(stream, []byte("\nendstream"))
+		failIf(t, !bytes.Contains(doc, fmt.Appendf(nil, "/Length %d >>", len(stream))), "the stream has %d bytes", len(stream))
 		xref := bytes.LastIndex(doc, []byte("xref\n0 6\n"))
 		failIf(t, !bytes.HasSuffix(doc, fmt.Appendf(nil, "startxref\n%010d\n%%%%EOF\n", xref)), "%d bytes: %q", size, doc[xref:])
 		for i, entry := range bytes.Split(doc[xref:], []byte("\n"))[3:8] { // after the lines xref, 0 6 and the free object
