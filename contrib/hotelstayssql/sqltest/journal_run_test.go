@@ -20,14 +20,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
-// notDue waits until no booking is due or leased. A lease lasts a minute.
-func (p *process) notDue() {
-	p.Helper()
-	p.Eventually("no booking is due or leased", func() bool { // the poll after this poll is due 210 s later
-		return p.count(`live = 1 AND due <= ?`, time.Now().Add(75*time.Second).UnixMicro()) == 0
-	})
-}
-
 func TestManyBookingsArePolledInLittleMemory(t *testing.T) {
 	n := testsize.Of(t, "open bookings", 100_000, 2000, 500)
 	onEachAlone(t, func(t *testing.T, db *database) {
