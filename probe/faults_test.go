@@ -232,6 +232,10 @@ var faults = map[string]fault{
 	"Ticket needs no appKey":                                   {opTicket, takes("appKey", nil, "sandbox-app-key"), nil, "ticket/required"},
 	"HotelRates needs no hotelId": {opHotelRates, nil, on("Session-Id", present, on("hotelId", nil, answers(0,
 		granted(obj{"rooms": []any{}})))), "rates/required"},
+	"HotelList says that no page follows, and has no total": {opHotelList, nil, on("hotelIds", nil, func(a *reply) {
+		sets("hasMore", false)(a)
+		sets("total", nil)(a)
+	}), "list/pages"},
 	"the total of HotelList is above the number of all hotels": {opHotelList, nil, on("hotelIds", nil, sets("total", 61)),
 		"list/pages list/has-more"},
 	"OrderVoucher needs no reference": {opOrderVoucher, nil, answers(types.CodeParam, granted(obj{"status": "NOT_GENERATED"})),
