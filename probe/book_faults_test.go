@@ -304,6 +304,7 @@ func bookFaults() map[string]fault {
 			"cancel/unknown cancel/mixed cancel/foreign"},
 		"Book refuses the gender f":                            {opBook, ofGuest("gender", "f", "PROBE"), nil, "book/gender-forms"},
 		"QueryOrders says that a cancelled order is confirmed": {opQueryOrders, nil, status("3", "2"), "cancel/status"},
+		"Cancel returns the status of a confirmed order":       {opCancel, nil, sets("status", 2), "cancel/status"},
 		"Cancel and QueryOrders say that a cancelled order is confirmed": {"", nil, func(a *reply) {
 			if status("3", "2")(a); a.asked.path == opCancel.Path() {
 				sets("status", 2)(a)
