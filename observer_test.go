@@ -183,6 +183,28 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	})
 }
 
+// DecodeTime includes the work after the answer, here a slow logger. The duration of an attempt does not include it.
+func TestDecodeTimeIncludesTheWorkAfterTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
+		logger := slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		for answered, decodes := range map[bool]time.Duration{true: 3 * time.Second, false: 0} { // without an answer there is nothing to decode
+			log := &callLog{}
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				if answered {
+					return reply(504, ""), nil
+				}
+				return nil, errors.New("broken")
+			}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(logger))
+			assert.Error(t, operationCalls[hotelstays.OpBook](t.Context(), client)) // an unknown outcome, which is logged
+			assert.Equal(t, decodes, log.ends[0].DecodeTime)
+			assert.Equal(t, 10*time.Second, log.ends[0].Duration, "1 s for the answer, and 3 s for each of three log lines")
+			assert.Equal(t, time.Second, log.ends[0].Attempts[0].Duration)
+		}
+	})
+}
+
 func TestDecodeTimeExcludesTheWaitForBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}

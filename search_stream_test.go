@@ -30,6 +30,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/oracle"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
@@ -179,6 +180,13 @@ func TestStreamReturnsWhatHotelListReturns(t *testing.T) {
 	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"id":"1"},`+rooms+
 		`,{"id":"`+strings.Repeat("x", 4<<20)+`"}],"basic":{"sessionId":"s"}}}`, 0)
 	requireSame(t, `{"code":0,"data":{"list":[{"id":"1"},`+rooms+`],"basic":{"sessionId":"s"}}}`, 0)
+}
+
+func TestStreamAndHotelListAgreeOnCutAnswers(t *testing.T) {
+	page := smallPages()[0]
+	for end := range len(page) {
+		requireSame(t, page[:end], 16)
+	}
 }
 
 // Each page has mismatches in random places. HotelList and the stream read it as encoding/json reads the page without
@@ -574,6 +582,34 @@ func TestStreamHidesTheToken(t *testing.T) {
 		require.NotEmpty(t, soFar.Basic.SessionID)
 		assert.NotContains(t, soFar.Basic.SessionID, "token-0001")
 	}
+}
+
+func TestEachLoopOverAStreamSendsTheOriginalRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		req := searchCity(srv)
+		req.Cursor = new(int64(7))
+		search := client.HotelListStream(t.Context(), req)
+		req.DestinationID, *req.Cursor = "changed", 99
+		for range 2 {
+			hotels, errs := collect(search.Hotels())
+			assert.Empty(t, errs)
+			assert.Len(t, hotels, 12)
+		}
+		requests := srv.Ledger().Requests(hotelstays.OpHotelList)
+		require.Len(t, requests, 2)
+		assert.Equal(t, requests[0].BodySHA256, requests[1].BodySHA256)
+
+		// Response belongs to the latest call. It is nil if that call failed.
+		resp, complete := search.Response()
+		assert.NotNil(t, resp)
+		assert.True(t, complete)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
+		require.ErrorIs(t, testkit.LastError(search.Hotels()), hotelstays.ErrForbidden)
+		resp, complete = search.Response()
+		assert.Nil(t, resp)
+		assert.False(t, complete)
+	})
 }
 
 // A stream also has only one hotel in memory.

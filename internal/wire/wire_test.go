@@ -78,6 +78,15 @@ func TestAllMismatchesAreCountedAndTheFirstAreListed(t *testing.T) {
 	assert.ErrorContains(t, err, "and 9992 more")
 }
 
+func TestSyntaxErrorSaysWhetherTheTextIsTruncated(t *testing.T) {
+	for body, truncated := range map[string]bool{`{"code":0,"da`: true, ``: true, `{"code":0,}`: false, `<html>`: false} {
+		_, err := Decode(t.Context(), []byte(body), new(payload).target(false))
+		var syntax *SyntaxError
+		require.ErrorAs(t, err, &syntax, body)
+		assert.Equal(t, truncated, syntax.Truncated, body)
+	}
+}
+
 // endingCtx is a ctx that ends after a number of polls.
 type endingCtx struct {
 	context.Context
