@@ -1,4 +1,4 @@
-// Credentials, and the two operations that exchange one for a token.
+// Credentials, and the two operations that exchange a credential for a token.
 
 package hotelstays
 
@@ -68,7 +68,7 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client, secret types.Sec
 	return resp.Ticket, cmp.Or(t.TTL, defaultTicketTTL), nil
 }
 
-// OAuthCredential gets access tokens by the client-credentials grant. Book then refuses a CallbackURL.
+// OAuthCredential gets access tokens by the client-credentials grant. With this credential Book refuses a CallbackURL.
 type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
@@ -145,8 +145,8 @@ func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Se
 	return t.Token, 0, nil
 }
 
-// secretSource adds a fault if a credential has both from and fixed. If only from is set, it puts a placeholder into
-// fixed, so that the caller's check of fixed succeeds.
+// secretSource adds a fault if a credential has both a secret (fixed) and a function that returns the secret (from). With
+// only the function, secretSource sets fixed to a placeholder, because the caller refuses an empty secret.
 func (v *validation) secretSource(name string, from func(context.Context) (types.Secret, error), fixed *types.Secret) {
 	switch {
 	case from == nil:
@@ -157,7 +157,7 @@ func (v *validation) secretSource(name string, from func(context.Context) (types
 	}
 }
 
-// askSecret returns the result of from, or fixed if from is nil.
+// askSecret returns the result of the function from, or the secret fixed if that function is nil.
 func askSecret(ctx context.Context, fixed types.Secret, name string, from func(context.Context) (types.Secret, error)) (types.Secret, error) {
 	if from == nil {
 		return fixed, nil
@@ -184,7 +184,7 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 		switch {
 		case value == "":
 			f.add(name, "is not set; set this environment variable")
-		case !isHeaderValue(value): // most often, the value ends with the line break of a file
+		case !isHeaderValue(value): // typically the value was read from a file, and ends with its line break
 			f.add(name, "begins or ends with a space or a line break, or contains a control character")
 		}
 		return value
@@ -231,7 +231,7 @@ func (r TicketRequest) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the JSON that MarshalJSON writes.
 func (r *TicketRequest) UnmarshalJSON(text []byte) (err error) {
 	stored := storedTicketRequest{ticketRequest: (*ticketRequest)(r)}
 	if err = json.Unmarshal(text, &stored); err == nil && stored.TTL != "" {
@@ -277,7 +277,7 @@ func checkToken(field string, token types.Secret) error {
 	return nil
 }
 
-// TicketResponse holds a ticket. The ticket expires one TTL after the answer, whether it is used or not.
+// TicketResponse holds a ticket. The ticket expires when its TTL has passed since the answer, even if it is in use.
 type TicketResponse struct {
 	Ticket types.Secret `json:"ticket"`
 	Meta   ResponseMeta `json:"-"`
@@ -285,8 +285,8 @@ type TicketResponse struct {
 
 func (r *TicketResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Ticket exchanges a key and a secret for a ticket. A Client with a TicketCredential does this itself. Whatever is wrong
-// with the credential, the error is ErrUnauthorized.
+// Ticket exchanges a key and a secret for a ticket. A Client with a TicketCredential does this itself. If the service
+// refuses the key or the secret, the error is ErrUnauthorized.
 func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
 	return invoke(ctx, c, OpTicket, req, opts)
 }

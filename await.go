@@ -1,4 +1,4 @@
-// Waits between polls, and WakeHub, with which webhooks end them early.
+// Waits between polls, and WakeHub: with it, a webhook ends a wait early.
 
 package hotelstays
 
@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// WakeHub passes wake-ups from a webhook handler to the waiting helpers of this process. Its zero value is ready to use. It
-// is safe for concurrent use, and must not be copied.
+// WakeHub lets a webhook handler wake the helpers that wait in this process, such as AwaitOrder. The zero value is ready to
+// use. A WakeHub is safe for concurrent use, and must not be copied.
 type WakeHub struct {
 	mu       sync.Mutex
-	watchers map[string][]chan struct{} // by reference
+	watchers map[string][]chan struct{} // customer reference -> channels of Watch
 }
 
-// Watch returns a channel for WithWakeup. The channel receives a value after a Wake of the reference, and keeps one value
+// Watch returns a channel for WithWakeup. The channel receives a value when Wake is called with the reference, and keeps one value
 // until you receive it. Call Watch before Book, once for each wait, and call stop after the wait.
 func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
 	watcher := make(chan struct{}, 1) // the buffer keeps one wake-up until the wait begins
@@ -60,8 +60,8 @@ var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time
 
 const awaitPause = 30 * time.Second
 
-// await calls poll until poll returns done, returns an error that is not transient, or ctx ends. If ctx ends, the error
-// contains the text of progress.
+// await calls the function poll until it reports done, it returns an error that is not transient, or ctx ends. If ctx ends,
+// the error contains the text that the function progress returns.
 func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
 	start := time.Now()
 	for {

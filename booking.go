@@ -35,7 +35,7 @@ func (r *CheckAvailRequest) validate(v *validation) {
 
 // CheckAvailResponse holds the refreshed offer.
 type CheckAvailResponse struct {
-	// Status is 1 or 2; which one means available is undocumented. Use Available.
+	// Status is 1 or 2. It is undocumented which of them means available, so call the method Available instead.
 	Status types.AvailabilityStatus `json:"status"`
 	// RoomRatePkg is the current offer, or nil if the offer no longer exists. CompareOffer lists what changed.
 	RoomRatePkg          *types.RoomRatePkg          `json:"roomRatePkg"`
@@ -43,7 +43,7 @@ type CheckAvailResponse struct {
 	Meta                 ResponseMeta                `json:"-"`
 }
 
-// Available reports whether the offer can be booked: the answer has the offer, with an id.
+// Available reports whether the offer can be booked. It can be booked if the answer contains it with an id.
 func (r *CheckAvailResponse) Available() bool {
 	return r.RoomRatePkg != nil && r.RoomRatePkg.RatePkgID != ""
 }
@@ -68,8 +68,8 @@ type BookRequest struct {
 	Holder              types.Holder `json:"holder"`    // required
 	// Guests is required. How many travellers it must name is undocumented.
 	Guests []types.Guest `json:"guests"`
-	// CallbackURL receives the events of the order, see ValidateCallbackURL. The client needs a ticket, not an OAuth token.
-	// A client with a loopback base URL may use a loopback address.
+	// CallbackURL is the URL to which the service posts the events of the order. ValidateCallbackURL describes valid URLs. A
+	// client with a loopback base URL may use a loopback address. The client needs a ticket, not an OAuth token.
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer that you want; it is not sent. If the order has other dates, the error is a
 	// *ReferenceReusedError. BookResponse.Changes lists all other differences.
@@ -225,7 +225,7 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 	return resp, nil
 }
 
-// book makes the call of Book. It returns the response even if the error is a *ReferenceReusedError.
+// book is like Book, but returns the response even if the error is a *ReferenceReusedError.
 func (c *Client) book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp, err := invoke(ctx, c, OpBook, req, opts)
 	if err == nil {

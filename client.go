@@ -98,7 +98,7 @@ func (c Client) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("base_url", c.baseURL), slog.String("account", c.fingerprint))
 }
 
-// Format writes String for every verb, because %+v would print the caller's http.Client and options.
+// Format writes the result of String for every verb, because %+v would print the caller's http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // anyRequest is the interface of every request type, such as *BookRequest.
@@ -242,7 +242,7 @@ func (x *invocation) scrubAttempt(text, token string) string {
 	return redact.Set{token, x.credential()}.Text(x.scrub(text))
 }
 
-// credential returns the secret that the token was fetched with.
+// credential returns the secret of the client's last token request.
 func (x *invocation) credential() string { return x.client.tokens.LastSecret().Reveal() }
 
 func (x *invocation) end() {
@@ -260,7 +260,8 @@ const maxTokenBody = 1 << 20
 // accounts can get their tickets.
 const maxTokenWait = 5 * time.Minute
 
-// limitTime limits x.ctx to WithTimeout. Without WithTimeout and without a deadline, it uses the operation's default.
+// limitTime limits x.ctx to the duration of WithTimeout. Without WithTimeout and without a deadline, it uses the operation's
+// default.
 func (x *invocation) limitTime() {
 	deadline, bounded := x.ctx.Deadline()
 	if x.set.Timeout == 0 && bounded {

@@ -240,7 +240,7 @@ type HotelStaticDetailResponse struct {
 
 func (r *HotelStaticDetailResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelStaticDetail returns a hotel. The service marks it as under development: in production, use
+// HotelStaticDetail returns a hotel. The API document marks this operation as under development: in production, use
 // HotelsMetadata.
 func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRequest,
 	opts ...CallOption) (*HotelStaticDetailResponse, error) {

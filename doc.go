@@ -14,7 +14,7 @@
 //	HotelRates       all offers of one hotel
 //	CheckAvail       one offer as it is now; CompareOffer lists what changed
 //	BookAndRecover   the order, even if the answer to Book is lost
-//	AwaitOrder       the order, once its status is no longer open (0 or 1)
+//	AwaitOrder       the order, once its status is neither 0 nor 1
 //	SaveVoucher      the verified document
 //	CancelAndRead    cancels the order and reads it back
 //	HotelListStream  the first hotels before the whole page has arrived
@@ -53,7 +53,7 @@
 //	*ReferenceReusedError     the order under this reference has other dates
 //	*PageError                a list ends early; what came before is correct
 //	*BatchError               one batch of HotelListBatches failed; the others go on
-//	*VoucherError             the document is missing or not the one that was issued
+//	*VoucherError             the document is missing, or differs from the issued document
 //	*WebhookError             the delivery must not be trusted
 //
 // In an [*OutcomeUnknownError], errors.As and errors.Is never find a refusal. [KindOf] returns one word for an error. Where

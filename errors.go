@@ -1,4 +1,4 @@
-// Error types: what failed on the way, and what is unknown. APIError is in errors_codes.go.
+// Error types of failed calls and of unknown outcomes. APIError is in errors_codes.go.
 
 package hotelstays
 
@@ -148,10 +148,10 @@ func (e *TransportError) LogValue() slog.Value { return logValue(e) }
 
 // DecodeError reports an answer that cannot be used:
 //
-//   - it is not an envelope, or lacks what the call asked for;
+//   - the answer is not an envelope, or lacks the data that the call asked for;
 //   - a field of a strict operation has another type than documented;
-//   - it has a documented name twice, or code, data or orders in another letter case;
-//   - it is about another order, or larger than WithMaxResponseBytes.
+//   - an object has a documented name twice, or has code, data or orders in another letter case;
+//   - the answer is about another order, or is larger than WithMaxResponseBytes.
 type DecodeError struct {
 	Operation  Operation
 	HTTPStatus int

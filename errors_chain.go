@@ -184,7 +184,8 @@ type failure interface {
 	next() string
 	again() bool // reports whether the advice is to make the same call again
 	advice(next string) string
-	// markUnknown makes the failure the cause of an unknown outcome: it is then no refusal, and gives no advice.
+	// markUnknown makes the failure the cause of an unknown outcome. The failure then counts as no refusal, and gives no
+	// advice.
 	markUnknown()
 }
 

@@ -1,4 +1,4 @@
-// What the package knows of each kind of error, and the sentinels.
+// The table of the kinds of errors, and the sentinels.
 
 package hotelstays
 
@@ -29,7 +29,7 @@ func (k ErrorKind) HTTPStatus() int {
 	return http.StatusInternalServerError // k is not a kind of this package
 }
 
-// kindRow describes a kind: its sentinel, its HTTP status, and the answers of the service that have it.
+// kindRow describes a kind: its sentinel, its HTTP status, and the answers of the service that belong to it.
 type kindRow struct {
 	sentinel   // the text of the sentinel is empty if the kind has no sentinel, or several
 	httpStatus int
@@ -47,9 +47,9 @@ type answers struct {
 	// only has the operations that can have the kind; nil: all. If only is set, the status counts only in an enveloped
 	// answer.
 	only []Operation
-	// first: the status, or word in Msg, decides before the code.
+	// first: the status, or the word, decides before the code.
 	first bool
-	word  string
+	word  string // text in Msg by which an answer belongs to the kind; empty if Msg is never compared
 }
 
 // kindRows has one row for each kind.
@@ -147,14 +147,14 @@ func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, tex
 // sentinelOf returns the sentinel of a kind that has exactly one.
 func sentinelOf(kind ErrorKind) error { return &kind.row().sentinel }
 
-// The sentinels for errors.Is. An *APIError matches at most one of those above ErrNotSent, by a documented code or else
-// by the HTTP status.
+// The sentinels for errors.Is. An *APIError matches at most one of the sentinels that are declared before ErrNotSent. A
+// documented code decides, or else the HTTP status.
 var (
 	// ErrParam: a parameter was refused (code 100000400 of HotelsMetadata, HotelList and Book, HTTP 400).
 	ErrParam = sentinelOf(KindParam)
 	// ErrUnauthorized: the credential or the token was refused (code 100000401 of Ticket, HTTP 401).
 	ErrUnauthorized = sentinelOf(KindUnauthorized)
-	// ErrForbidden: the account may not do this (HTTP 403).
+	// ErrForbidden: the account is not allowed to make this call (HTTP 403).
 	ErrForbidden = sentinelOf(KindForbidden)
 	// ErrNotFound: no such order for this account (code 100000404 or an enveloped HTTP 404 of
 	// OrderVoucher or Cancel, or an *OrderNotFoundError).
@@ -187,7 +187,8 @@ var (
 	ErrVoucherNotReady = sentinelOf(KindVoucherNotReady)
 	// ErrNoVoucher: there is no document, and none is in preparation, for example because the order is cancelled.
 	ErrNoVoucher = sentinelOf(KindNoVoucher)
-	// ErrVoucherLinkExpired: get a new link by OrderVoucher, as SaveVoucher and OpenVoucher do.
+	// ErrVoucherLinkExpired: the link to the document has expired. Call OrderVoucher to get a new link. SaveVoucher and
+	// OpenVoucher do this themselves.
 	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
 	// ErrVoucherUnsigned: the voucher has no digest, because it was issued before the service began to sign vouchers.
 	// WithUnsignedVouchers accepts it, and checks only its size.

@@ -1,4 +1,4 @@
-// Facts about a service that the document leaves open and you may know.
+// ServiceFacts: what you know about your service although the API document does not say it.
 
 package hotelstays
 
@@ -22,8 +22,8 @@ type ServiceFacts struct {
 	StatusMeanings StatusMeanings `json:"statusMeanings,omitzero"`
 	// RefusalCodes are undocumented codes of the service which prove that Book or Cancel did nothing, such as {"Book":
 	// [100001200]}. With such a code and HTTP 2xx or 4xx, the error is an *APIError, as for a documented code. Without this
-	// fact the outcome is unknown, except with HTTP 400, 401, 403 and 429, and for Cancel 404. With any other status no code
-	// proves anything.
+	// fact the outcome is unknown, except with HTTP 400, 401, 403 and 429, and for Cancel 404. With a status other
+	// than 2xx or 4xx no code proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
 	// NullOrders states that the service writes an empty list of orders as "orders": null, with nothing else in data.
 	// Without this fact the error is a *DecodeError, and proves nothing.
@@ -132,7 +132,7 @@ func unknownStatus(status types.OrderStatus) string {
 	return fmt.Sprintf("status %d, which is in no list of ServiceFacts.StatusMeanings", status)
 }
 
-// isOpen reports whether a status counts as open without a fact. 0, Unknown, counts as open by the client's choice, so that
+// isOpen reports whether a status counts as open without ServiceFacts. 0, Unknown, counts as open by the client's choice, so that
 // the order is read again.
 func isOpen(status types.OrderStatus) bool {
 	return status == types.OrderUnknown || status == types.OrderConfirming

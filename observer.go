@@ -48,8 +48,8 @@ type CallInfo struct {
 	BaseURL   string
 	// Duration is the time of the whole call: waits, attempts, decoding, and for HotelListStream the caller's loop.
 	Duration time.Duration
-	// RateLimitWait is how long all attempts together waited for the rate limit. Account and Priority are those of the
-	// RateLimitRequest.
+	// RateLimitWait is how long all attempts together waited for the rate limit. Account and Priority are the fields
+	// of the RateLimitRequest.
 	RateLimitWait time.Duration
 	Account       string
 	Priority      Priority
@@ -121,7 +121,7 @@ func (o *observation) rateLimit(req RateLimitRequest) {
 	}
 }
 
-// received records the final answer. decoded is how long its decoding has taken so far.
+// received records the final answer. The parameter decoded is how long the decoding of the answer has taken so far.
 func (o *observation) received(answer *transport.Answer, decoded time.Duration, requestID, traceID string) {
 	if o == nil {
 		return
@@ -157,7 +157,7 @@ func (o *observation) end(err error) {
 	}
 	for i, observer := range o.observers {
 		if observer.end != nil {
-			defer observer.end(o.ctxs[i], o.info) // deferred, so that a panic of one observer does not keep the others from their calls
+			defer observer.end(o.ctxs[i], o.info) // deferred, so that every observer is called even if one of them panics
 		}
 	}
 }

@@ -57,8 +57,8 @@ type operation struct {
 	mutates bool
 	// lenient: a field of the wrong type is left out, so that no order or page is lost.
 	lenient bool
-	// internStrings: short texts may be kept from one answer to the next, because answers hold no names of people and
-	// no secrets.
+	// internStrings: short texts may be kept from one answer to the next, because answers of this operation hold no
+	// names of people and no secrets.
 	internStrings bool
 }
 

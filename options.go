@@ -73,9 +73,10 @@ func WithTestFlags(flags map[string]string) SharedOption {
 	return optTestFlags.sharedRow.with(cmp.Or(problem, headerProblem(text)), func(s *settings) { s.TestFlags, s.test = flags, text })
 }
 
-// WithRequestID uses the result of id as the Request-Id of each attempt, instead of a UUID. The service accepts an id once,
-// so id must return a new id each time. ctx is the ctx of the call, after Observer.CallStart. On a client it also serves
-// token requests; their ctx has the values of a call that needed the token. id must be safe for concurrent use.
+// WithRequestID uses the result of the function id as the Request-Id of each attempt, instead of a UUID. The service accepts
+// an id once, so the function must return a new id each time. It must be safe for concurrent use. ctx is the ctx of the call,
+// after Observer.CallStart. If you give this option to a client, its token requests use the function, too. Their ctx has the
+// values of a call that needed the token.
 //
 // If the result is empty, cannot be a header value, or repeats the id of the previous attempt, the call ends with a
 // *TransportError.
@@ -147,9 +148,9 @@ func headerNameProblem(name string) string {
 	return ""
 }
 
-// WithClientRequestTimestamp sends the time of each attempt, as a Unix timestamp that format returns, because the unit is
-// undocumented. format receives the ctx of the call, and must be safe for concurrent use. If its result is empty or cannot
-// be a header value, the call ends with a *TransportError.
+// WithClientRequestTimestamp sends the time of each attempt. The function format returns this time as a Unix timestamp: you
+// choose the unit, because it is undocumented. The function receives the ctx of the call, and must be safe for concurrent
+// use. If its result is empty or cannot be a header value, the call ends with a *TransportError.
 func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time) string) SharedOption {
 	return optTimestamp.with(nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })
 }
@@ -241,12 +242,12 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// WithTraceIDFrom uses the result of id as the Trace-Id of each call, such as the trace id that your program keeps in ctx.
+// WithTraceIDFrom uses the result of the function id as the Trace-Id of each call, such as the trace id that your program keeps in ctx.
 // ctx is the ctx of your call, before Observer.CallStart; in a helper it has the helper's span. The examples of
 // contrib/hotelstaysotel show it with OpenTelemetry.
 //
 // If the result is empty or cannot be a header value, the call has a new id, as without this option. WithTraceID of a call
-// wins. id must be safe for concurrent use.
+// wins. The function must be safe for concurrent use.
 func WithTraceIDFrom(id func(ctx context.Context) string) Option {
 	return notNil("WithTraceIDFrom", id, func(c *config) { c.traceIDFrom = id })
 }
@@ -263,12 +264,12 @@ func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
 
-// WithTokenStore shares tokens between processes. With a TokenLeaser, only one process at a time fetches a token.
+// WithTokenStore shares tokens between processes. If the store is a TokenLeaser, only one process at a time fetches a token.
 func WithTokenStore(s TokenStore) Option {
 	return notNil("WithTokenStore", s, func(c *config) { c.store = s })
 }
 
-// WithObserver calls o at the start and at the end of every call and helper. Several observers are called in their order
+// WithObserver calls the functions of o at the start and at the end of every call and helper. Several observers are called in their order
 // at the start, and in reverse order at the end.
 func WithObserver(o Observer) Option {
 	return clientOption(func(c *config) {

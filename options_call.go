@@ -257,7 +257,8 @@ type callOption func(*settings)
 
 func (o callOption) applyCall(s *settings) { o(s) }
 
-// option returns an option that calls set. If problem is not empty, the option adds the problem to the faults instead.
+// option returns an option that calls the function set. If problem is not empty, the option adds the problem to the faults
+// instead.
 func (o *optionRow) option(problem string, set func(*settings)) callOption {
 	return func(s *settings) {
 		s.given |= o.given
@@ -330,7 +331,7 @@ func WithWakeup(wakeup <-chan struct{}) CallOption {
 	return optWakeup.with(nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
 }
 
-// WithSaveRecovery makes BookAndRecover call save before Book. BookAndRecover and RecoverBooking also call save after each
+// WithSaveRecovery makes BookAndRecover call the function save before Book. BookAndRecover and RecoverBooking also call it after each
 // poll, unless ctx ended during the poll. If save fails before Book, nothing is sent. After a poll, its error is returned
 // together with the outcome, which may be a found order. Delete what you saved when the outcome is BookingFound or
 // BookingAbsent, or when Book is refused.

@@ -155,7 +155,7 @@ func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts 
 
 // pickOrder returns the order under a reference, or nil if the answer proves that there is no such order. An answer
 // that only has orders with other references proves nothing, because the filter did not work. A list that may be
-// incomplete proves nothing either. Both are a *DecodeError.
+// incomplete proves nothing either. In both cases the error is a *DecodeError.
 func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error) {
 	found := slices.DeleteFunc(slices.Clone(resp.Orders), func(o types.Order) bool { return o.CustomerReferenceNo != reference })
 	var why error
@@ -186,7 +186,7 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 }
 
 // FindOrder calls QueryOrders once and returns the order under a reference. If a complete answer has no such order, the
-// error is an *OrderNotFoundError, which is ErrNotFound. If the answer may be incomplete, the error is a *DecodeError: the
+// error is an *OrderNotFoundError, which matches ErrNotFound. If the answer may be incomplete, the error is a *DecodeError: the
 // order may exist. Several orders under the reference are an *AmbiguousReferenceError. After a Book with an unknown outcome
 // use RecoverBooking, because the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
@@ -276,7 +276,7 @@ const awaitVisible = 10 * time.Minute
 // after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a deadline on ctx, because WithTimeout
 // bounds only each poll.
 //
-// A failed poll is repeated, unless it was refused for good, or several orders have the reference. If no order appears
+// A failed poll is repeated, unless a later poll would fail, too, or several orders have the reference. If no order appears
 // within ten minutes, the error is an *OrderNotFoundError. If ctx ends, AwaitOrder returns the last order that it has read,
 // and an error.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {

@@ -16,7 +16,7 @@ type CancelRequest struct {
 	// SessionID is required. Which session is undocumented: use the session of the booking.
 	SessionID           string `json:"sessionId,omitempty"`
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
-	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; the order has it
+	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; read it from the order
 	// Reason is required for some orders: without it the error is ErrCancelRefused.
 	Reason string `json:"reason,omitempty"`
 }

@@ -92,8 +92,8 @@ type RateLimiterOptions struct {
 	// an equal part of every rate limit. If the part is less than one request per second, a process sends one request in
 	// several seconds, and if all processes do so at the same time the service refuses some requests.
 	Processes int
-	// Weight, if set, returns how many slots an account gets each time it is its turn; less than 1 means 1. account is
-	// RateLimitRequest.Account. Weight must be safe for concurrent use, and must not block.
+	// Weight, if set, returns how many slots an account gets in each of its turns; less than 1 means 1. The parameter
+	// account is RateLimitRequest.Account. Weight must be safe for concurrent use, and must not block.
 	Weight func(account string) int
 }
 

@@ -48,8 +48,8 @@ type BookingOutcome struct {
 	Meta ResponseMeta
 }
 
-// NewBookingRecovery returns the recovery of a Book with the same request and options. Store it before Book: if this process
-// dies, another process finds the booking with it.
+// NewBookingRecovery returns the recovery of a Book with the same request and options. Store the recovery before Book: if
+// this process dies, another process can find the booking with the recovery.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
 	if req == nil {
 		req = &BookRequest{} // the empty request has no reference, so RecoverBooking refuses the recovery
@@ -119,8 +119,8 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	return outcome, err
 }
 
-// doubt returns the *OutcomeUnknownError of a Book if an order may exist, or nil. refusal is set if Book was refused with a
-// code that is undocumented for Book.
+// doubt returns the *OutcomeUnknownError of a Book if an order may exist, or nil. The result refusal is set if Book was
+// refused with a code that is undocumented for Book.
 func (r *BookingRecovery) doubt(err error) (unknown *OutcomeUnknownError, refusal *APIError) {
 	if errors.As(err, &unknown) {
 		err = unknown.Err
@@ -172,7 +172,7 @@ type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
 	set      settings
-	// bookEnded is EndedAt on the monotonic clock. If the wall clock is set during the recovery, EndedAt is set, too.
+	// bookEnded is EndedAt on the monotonic clock. If the wall clock is changed during the recovery, EndedAt is corrected.
 	bookEnded time.Time
 	refused   bool // Book was refused with an undocumented code; one poll that finds no order confirms the refusal
 }

@@ -1,4 +1,4 @@
-// BookingRecovery: what is stored, and when it polls.
+// BookingRecovery: its stored fields, and the times of its polls.
 
 package hotelstays
 

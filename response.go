@@ -47,7 +47,7 @@ type ResponseMeta struct {
 	// sessionId is neither a text nor a number.
 	Mismatches    []Mismatch
 	MismatchCount int
-	// RawData is the JSON of data, if WithRawData asked for it.
+	// RawData is the JSON of the answer's data. It is nil without WithRawData.
 	RawData json.RawMessage
 }
 
@@ -187,8 +187,8 @@ func sameReference(asked, answered string) bool {
 	return asked == "" || answered == "" || asked == answered
 }
 
-// decodeBare reads an answer without an envelope, as the OAuth standard defines it. It returns false for an error object,
-// whose text becomes env's message.
+// decodeBare reads an answer without an envelope, as the OAuth standard defines it. If the answer is an error
+// object, decodeBare returns false, and sets env.Msg to the text of the error.
 func (x *exchange) decodeBare(into decodable, env *wire.Envelope) bool {
 	var refusal oauthRefusal
 	if _, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(&refusal)); err != nil {

@@ -36,7 +36,7 @@ type HotelListRequest struct {
 	PageNum int `json:"pageNum,omitempty"`
 	// PageSize is at most types.MaxListPageSize. 0 means the service's default, 50.
 	PageSize int `json:"pageSize,omitempty"`
-	// Cursor is sent unchanged. No response is documented to return a cursor, so the iterators refuse one.
+	// Cursor is sent unchanged. No response is documented to return a cursor, so the iterators refuse a cursor.
 	Cursor *int64       `json:"cursor,omitempty"`
 	SortBy types.SortBy `json:"sortBy,omitempty"`
 }

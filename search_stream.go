@@ -19,22 +19,22 @@ type HotelListStream struct {
 	ctx          context.Context
 	req          *HotelListRequest
 	set          settings
-	testHotels   iter.Seq2[*types.Hotel, error] // of NewHotelListStream
-	testResponse *HotelListResponse             // of NewHotelListStream
+	testHotels   iter.Seq2[*types.Hotel, error] // only NewHotelListStream sets it
+	testResponse *HotelListResponse             // only NewHotelListStream sets it
 
 	resp     *HotelListResponse
 	complete bool
 }
 
 // HotelListStream returns a search that yields each hotel as soon as it has arrived, and keeps none in memory. The request is
-// sent when a loop over Hotels begins. A stream is one page, like HotelList: while Response has HasMore, make another stream
-// for the next PageNum, with Basic.SessionID as SessionID.
+// sent when a loop over Hotels begins. A stream yields one page, like HotelList. If the response has HasMore, make
+// another stream for the next PageNum, with Basic.SessionID as SessionID.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
 	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect("HotelListStream", operations[OpHotelList], opts)}
 }
 
 // NewHotelListStream returns a stream without a client, for tests of your code. Response returns resp, or an empty response
-// if resp is nil. It is complete once a loop over Hotels has ended without an error.
+// if resp is nil. The response is complete once a loop over Hotels has ended without an error.
 func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListResponse) *HotelListStream {
 	if resp == nil {
 		resp = new(HotelListResponse)

@@ -29,8 +29,8 @@ type TokenStore interface {
 	Load(ctx context.Context, key string) (Token, error)
 	// Store stores t under key, until t.Expiry if that is set.
 	Store(ctx context.Context, key string, t Token) error
-	// CompareAndDelete deletes the token under key, but only if it still has the value of refused: another process may
-	// have stored a new token meanwhile.
+	// CompareAndDelete deletes the token under key, but only if its value is still the value of the parameter refused:
+	// another process may have stored a new token meanwhile.
 	CompareAndDelete(ctx context.Context, key string, refused Token) error
 }
 

@@ -259,7 +259,7 @@ func nilRequest(op Operation) error {
 	return (&faults{{"request", "is nil"}}).err(op)
 }
 
-// noCursor refuses a cursor, because no answer is documented to return one.
+// noCursor refuses a cursor, because no answer is documented to return a cursor.
 func noCursor(op Operation, cursor *int64) error {
 	var f faults
 	if cursor != nil {

@@ -52,7 +52,7 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.
 	}
 }
 
-// voucherLink parses a link and checks its host. If from is not nil, link is a redirect of from.
+// voucherLink parses a link and checks its host. If the parameter from is not nil, link is a redirect from that URL.
 func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
 	what, parse := "its link", url.Parse
 	if from != nil {
@@ -85,7 +85,7 @@ func (c *Client) requestDocument(ctx context.Context, u *url.URL) (*http.Respons
 		return nil, err
 	}
 	req.Header.Set(userAgent, cmp.Or(c.defaults.Header.Get(userAgent), defaultUserAgent))
-	req.Header.Set("Accept-Encoding", "identity") // the digest is the digest of the uncompressed document
+	req.Header.Set("Accept-Encoding", "identity") // asks for no compression, because the voucher's digest is for the uncompressed document
 	// RoundTrip follows no redirect and has no cookies.
 	resp, err := c.documentTransport(req).RoundTrip(req)
 	if err == nil && (resp == nil || resp.Body == nil) {

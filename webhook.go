@@ -28,7 +28,7 @@ const (
 
 const defaultTolerance = 300 * time.Second
 
-// WebhookError reports a rejected delivery. Do not trust its content.
+// WebhookError reports a rejected delivery. Do not trust the content of the delivery.
 type WebhookError struct {
 	Err    error  // ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody
 	Detail string // contains no text from the delivery

@@ -53,8 +53,8 @@ type WebhookOptions struct {
 // concurrently and in any order. The error is a *ValidationError.
 //
 // An event is handled when fn returns nil. After an error the sender may deliver it again. Within the store's retention fn
-// succeeds once per event, provided that it returns within its lease. Its ctx ends when the sender disconnects, or after
-// opts.Lease.
+// succeeds once per event, provided that it returns within its lease. The ctx of fn ends when the sender disconnects, or
+// after opts.Lease.
 //
 // Two deliveries are duplicates if they have the same event id or the same signed body. Without an id they are also duplicates
 // if they have the same reference and kind. For types.EventOrderModified and unknown kinds, which may come again, the time must

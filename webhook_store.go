@@ -49,7 +49,7 @@ type memoryEvents struct {
 
 	mu   sync.Mutex
 	held map[string]*eventKey
-	done []*eventKey // keys that are done, oldest first; some are no longer in held
+	done []*eventKey // keys that are done, oldest first; some are no longer in the map held
 }
 
 type eventKey struct {
@@ -100,7 +100,7 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 		m.held[key] = &eventKey{key, until, true}
 		m.done = append(m.done, m.held[key])
 	}
-	m.makeRoom(0) // if the claim expired before Done, new keys may have taken its room, so the limit may be exceeded
+	m.makeRoom(0) // if the claim expired before Done, newer keys may have taken its place, so the map may exceed the limit
 	return nil
 }
 
