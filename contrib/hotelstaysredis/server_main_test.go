@@ -16,10 +16,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // go-redis would log every refused dial
+	chaostest.Main(runCaller)  // of TestServerFleetKeepsTheLimitThroughFailures
 	flag.Parse()
 	_ = flag.Set("test.parallel", "16") // the tests mostly wait
 	goleak.VerifyTestMain(m)

@@ -35,6 +35,26 @@ func TestPageShowsTheBindingSellingPrice(t *testing.T) {
 	assert.Equal(t, gross, selling(types.Rate{NetRate: net, GrossRate: &gross, RespectGrossRate: true}))
 }
 
+func TestGuestTextsAreFormatted(t *testing.T) {
+	for want, got := range map[string]string{
+		"Mon 18 Jan 2027, 18:00 UTC":       deadline("2027-01-18T18:00:00Z"),
+		"Mon 18 Jan 2027, 18:00 UTC+04:00": deadline("2027-01-18T18:00:00+04:00"),
+		"18 January, 6 p.m.":               deadline("18 January, 6 p.m."),
+		"Thu 24 Dec 2026":                  day("2026-12-24"),
+		"24.12.2026":                       day("24.12.2026"),
+		"1\u00a0night":                     nights("2026-12-24", "2026-12-25"),
+		"":                                 nights("2026-12-24", "25.12.2026"),
+		"2\u00a0rooms, 3\u00a0adults, 1\u00a0child":  occupancy([]types.GuestPerRoom{{AdultCount: 2}, {AdultCount: 1, ChildrenAges: []int{5}}}),
+		"1\u00a0room, 1\u00a0adult, 2\u00a0children": occupancy([]types.GuestPerRoom{{AdultCount: 1, ChildrenAges: []int{5, 9}}}),
+		"1\u00a0room, 2\u00a0adults":                 occupancy([]types.GuestPerRoom{{AdultCount: 2}}),
+		"Breakfast buffet":                           meals(&types.Board{BoardID: types.BoardBB, BoardName: &types.I18N{EN: "Breakfast buffet"}}),
+		"Meal plan TI":                               meals(&types.Board{BoardID: types.BoardTI}),
+		"Meals not stated":                           meals(nil),
+	} {
+		assert.Equal(t, want, got)
+	}
+}
+
 // panel returns the HTML of an order's panel.
 func panel(t *testing.T, o order) string {
 	var page strings.Builder

@@ -66,6 +66,39 @@ func (f *form) required(field, problem string, args ...any) string {
 	return value
 }
 
+// checkCity adds a problem if the city is unknown. The problem suggests the most similar known names.
+func (f *form) checkCity(field string, cities []string) {
+	name := f.text(field)
+	if f.Error(field) != nil || len(cities) == 0 || slices.ContainsFunc(cities, func(city string) bool { return strings.EqualFold(city, name) }) {
+		return
+	}
+	near := slices.Clone(cities)
+	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
+	problem := formError{Field: field, Text: fmt.Sprintf("We know no city %q. The nearest names: %s.", name, strings.Join(near[:min(3, len(near))], ", "))}
+	f.Errors = slices.Insert(f.Errors, 0, problem) // first in the list, because the city is the first field of the form
+}
+
+// distance returns how many letters must be changed, added or removed to turn one name into another.
+func distance(a, b string) int {
+	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, letter := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range to {
+			changed := diagonal
+			if letter != to[j] {
+				changed++
+			}
+			diagonal, row[j+1] = row[j+1], min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
+}
+
 // number returns the number in a field. It adds a problem if the number is not between 1 and most.
 func (f *form) number(field string, most int) int {
 	n, err := strconv.Atoi(f.text(field))
@@ -96,16 +129,13 @@ func (s *site) home(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // readSearch reads and checks the form.
-func readSearch(q url.Values, cities []string) (form, hotelstays.HotelListRequest) {
+func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 	f := form{Values: q}
 	req := hotelstays.HotelListRequest{
 		DestinationName: f.required("destination", "Enter the name of a city."),
 		CheckIn:         types.Date(f.text("check_in")),
 		CheckOut:        types.Date(f.text("check_out")),
 	}
-	known := func(city string) bool { return strings.EqualFold(city, req.DestinationName) }
-	f.check(f.Error("destination") != nil || len(cities) == 0 || slices.ContainsFunc(cities, known),
-		"destination", "We know no city %q. Choose a name that the field suggests.", req.DestinationName)
 	in, err := req.CheckIn.Time()
 	f.check(err == nil && in.After(time.Now().AddDate(0, 0, -2)), // a margin of two days, because the guest's time zone is unknown
 		"check_in", "Choose a day of arrival that is not past.")
@@ -132,7 +162,8 @@ type search struct {
 // hotels searches, and shows the hotels while they arrive. The address of the page contains the whole search, so the
 // page can be bookmarked.
 func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
-	form, req := readSearch(r.URL.Query(), s.service.Cities)
+	form, req := readSearch(r.URL.Query())
+	form.checkCity("destination", s.service.Cities)
 	if len(form.Errors) > 0 {
 		return s.render(w, http.StatusUnprocessableEntity, "home", form)
 	}

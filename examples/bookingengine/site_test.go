@@ -27,7 +27,7 @@ func TestSearchFormNamesWrongFields(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		for _, test := range []struct{ field, value, told string }{
 			{"destination", strings.Repeat("x", 101), "Enter the name of a city."},
-			{"destination", "Nowhere", "We know no city"},
+			{"destination", s.srv.CityName(1) + "x", s.srv.CityName(1)},
 			{"check_in", "1999-12-01", "Choose a day of arrival that is not past."},
 			{"check_out", "2099-01-01", "30 nights later at most."},
 			{"rooms", "5", "Choose a number from 1 to 4."},
@@ -250,12 +250,31 @@ func TestExpiredSessionNeedsANewSearch(t *testing.T) {
 	})
 }
 
-// The site has no login, so only this machine may open it, and forms of other sites book nothing.
-func TestForeignHostNamesAndFormsAreRefused(t *testing.T) {
+// The site has no login, so only this machine may open it, and forms of other sites book nothing. Expired and unknown
+// addresses get a page that says so.
+func TestInvalidRequestsAreRefused(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		form := request(http.MethodPost, s.toCheckout(60)+"/book", guests())
+		address := s.toCheckout(60)
+		form := request(http.MethodPost, address+"/book", guests())
 		form.Header.Set("Sec-Fetch-Site", "cross-site")
 		assert.Equal(t, http.StatusForbidden, s.answer(form).Code)
+		for _, test := range []struct {
+			method, address string
+			status          int
+			told            string
+		}{
+			{http.MethodGet, "/nowhere", http.StatusNotFound, "There is no such page"},
+			{http.MethodGet, "/orders/unknown", http.StatusNotFound, "There is no such booking"},
+			{http.MethodGet, "/orders/unknown/events", http.StatusNotFound, "There is no such booking"},
+			{http.MethodGet, "/checkouts/unknown", http.StatusNotFound, "This page has expired"},
+			{http.MethodGet, "/searches/unknown/hotels/unknown", http.StatusNotFound, "This page has expired"},
+			{http.MethodPost, "/checkouts/unknown/check", http.StatusNotFound, "This page has expired"},
+			{http.MethodPost, address + "/agree", http.StatusBadRequest, "Please go back and send the form again"},
+		} {
+			w := s.send(test.method, test.address, nil)
+			assert.Equal(t, test.status, w.Code, test.address)
+			assert.Contains(t, w.Body.String(), test.told, test.address)
+		}
 		assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 
 		for host, status := range map[string]int{
