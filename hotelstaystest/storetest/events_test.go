@@ -1,20 +1,68 @@
-// An event store that passes the suite, and stores with a fault that the suite must find.
+// An event store that passes the suite, and faults that the suite must find.
 
 package storetest_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
-// eventMap is an event store in memory.
-type eventMap struct {
+func TestEventStorePassesTheSuite(t *testing.T) {
+	storetest.TestEventStore(t, eventFleet(""), &storetest.Options{InBubble: true})
+}
+
+func TestEventStorePassesTheSuiteWithAdvance(t *testing.T) {
+	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
+		table := &eventTable{rows: map[string]eventRow{}}
+		return storetest.Fleet[hotelstays.EventStore]{Open: table.open, Advance: table.advance}
+	}, nil)
+}
+
+var eventFaults = []plantedFault{
+	{"claims only the first key", "Claim claims all keys"},
+	{"keeps what it claimed before a busy key", "a busy claim claims nothing"},
+	{"keeps what it claimed before a done key", "a done claim claims nothing"},
+	{"returns busy before it sees a done key", "Claim returns done if any key is done"},
+	{"stores no expiry of a claim", "a claim ends with its lease"},
+	{"keeps the expiry of an expired claim", "a claim ends with its lease"},
+	{"ends done keys when the lease ends", "done keys stay done for the retention"},
+	{"marks only the first key as done", "Done marks all keys for every process"},
+	{"stores done keys in its own process", "Done marks all keys for every process"},
+	{"marks only claimed keys as done", "Done needs no claim"},
+	{"releases only the first key", "Release ends the claims of all keys"},
+	{"releases done keys", "done keys are not released"},
+	{"looks and releases in two steps", "a concurrent Release does not undo Done"},
+	{ignoresCase, "keys that differ in one byte are different keys"},
+	{ignoresBlanks, "keys that differ in one byte are different keys"},
+	{cutsKeys, "keys that differ in one byte are different keys"},
+	{"drops keys with a time in the future", "claims and done keys stay if a clock is set back"},
+	{"looks and claims in two steps", "only one of many concurrent claims is granted"},
+	{waitsOn, "methods return when ctx ends"},
+}
+
+// eventFleet returns a function that starts a fleet of event stores. The stores have the fault; "" means no fault.
+func eventFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
+	return func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
+		table := &eventTable{fault: fault, rows: map[string]eventRow{}}
+		fleet := fleetOf[hotelstays.EventStore, *events](table.open)
+		fleet.SetBack = func(d time.Duration) { table.advance(-d) }
+		return fleet
+	}
+}
+
+// eventTable holds the rows that the event stores of all processes share.
+type eventTable struct {
+	fault string
 	mu    sync.Mutex
 	rows  map[string]eventRow
-	ahead time.Duration // how far the clock of the store is ahead of real time
+	ahead time.Duration // how far the table's clock is ahead of real time
 }
 
 type eventRow struct {
@@ -22,110 +70,123 @@ type eventRow struct {
 	until time.Time
 }
 
-func newEvents() *eventMap { return &eventMap{rows: map[string]eventRow{}} }
+// events is the event store of one process.
+type events struct {
+	gate
+	*eventTable
+}
 
-func (e *eventMap) advance(d time.Duration) {
+func (e *eventTable) open() hotelstays.EventStore {
+	if e.fault == "stores done keys in its own process" {
+		e = &eventTable{rows: map[string]eventRow{}}
+	}
+	return &events{gate{blind: e.fault == waitsOn}, e}
+}
+
+func (e *eventTable) advance(d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ahead += d
 }
 
-func (e *eventMap) now() time.Time { return time.Now().Add(e.ahead) }
+func (e *eventTable) now() time.Time { return time.Now().Add(e.ahead) }
 
-func (e *eventMap) Claim(_ context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (e *eventTable) state(keys ...string) hotelstays.ClaimState {
 	state := hotelstays.ClaimGranted
 	for _, key := range keys {
-		switch row := e.rows[key]; {
-		case !row.until.After(e.now()):
+		switch row, there := e.rows[key]; {
+		case !there || !row.until.After(e.now()):
 		case row.done:
-			return hotelstays.ClaimDone, nil
+			return hotelstays.ClaimDone
 		default:
 			state = hotelstays.ClaimBusy
+			if e.fault == "returns busy before it sees a done key" {
+				return state
+			}
 		}
 	}
-	if state == hotelstays.ClaimGranted {
-		e.set(keys, eventRow{until: e.now().Add(lease)})
+	return state
+}
+
+func (e *events) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
+	if err := e.pass(ctx); err != nil {
+		return "", err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	keys = changeKeys(e.fault, keys)
+	switch e.fault {
+	case "stores no expiry of a claim":
+		lease = 1000 * time.Hour
+	case "drops keys with a time in the future":
+		maps.DeleteFunc(e.rows, func(_ string, row eventRow) bool { return row.until.After(e.now().Add(20 * time.Hour)) })
+	}
+	state, claimed := e.state(keys...), keys
+	if state != hotelstays.ClaimGranted {
+		claimed = nil
+		if e.fault == "keeps what it claimed before a "+string(state)+" key" {
+			isTaken := func(key string) bool { return e.state(key) != hotelstays.ClaimGranted }
+			claimed = keys[:slices.IndexFunc(keys, isTaken)]
+		}
+	}
+	switch e.fault {
+	case "claims only the first key":
+		claimed = claimed[:min(1, len(claimed))]
+	case "keeps the expiry of an expired claim":
+		claimed = slices.DeleteFunc(claimed, func(key string) bool { _, there := e.rows[key]; return there })
+	case "looks and claims in two steps":
+		hesitate(&e.mu)
+	}
+	for _, key := range claimed {
+		e.rows[key] = eventRow{until: e.now().Add(lease)}
 	}
 	return state, nil
 }
 
-func (e *eventMap) set(keys []string, row eventRow) {
-	for _, key := range keys {
-		e.rows[key] = row
+func (e *events) Done(ctx context.Context, keys []string, retention time.Duration) error {
+	if err := e.pass(ctx); err != nil {
+		return err
 	}
-}
-
-func (e *eventMap) Done(_ context.Context, keys []string, retention time.Duration) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.set(keys, eventRow{true, e.now().Add(retention)})
+	keys = changeKeys(e.fault, keys)
+	switch e.fault {
+	case "ends done keys when the lease ends":
+		retention = min(retention, time.Minute)
+	case "marks only the first key as done":
+		keys = keys[:1]
+	case "marks only claimed keys as done":
+		if e.state(keys...) != hotelstays.ClaimBusy {
+			return nil
+		}
+	}
+	for _, key := range keys {
+		e.rows[key] = eventRow{done: true, until: e.now().Add(retention)}
+	}
 	return nil
 }
 
-func (e *eventMap) Release(_ context.Context, keys []string) error {
+func (e *events) Release(ctx context.Context, keys []string) error {
+	if err := e.pass(ctx); err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	keys = changeKeys(e.fault, keys)
+	isClaim := func(key string) bool { return !e.rows[key].done || e.fault == "releases done keys" }
+	switch e.fault {
+	case "releases only the first key":
+		keys = keys[:1]
+	case "looks and releases in two steps":
+		if e.state(keys...) != hotelstays.ClaimDone {
+			hesitate(&e.mu)
+			isClaim = func(string) bool { return true }
+		}
+	}
 	for _, key := range keys {
-		if !e.rows[key].done {
+		if isClaim(key) {
 			delete(e.rows, key)
 		}
 	}
 	return nil
-}
-
-type claimsFirstKey struct{ *eventMap }
-
-func (e claimsFirstKey) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
-	return e.eventMap.Claim(ctx, keys[:1], lease)
-}
-
-type claimsOneByOne struct{ *eventMap }
-
-func (e claimsOneByOne) Claim(ctx context.Context, keys []string, lease time.Duration) (state hotelstays.ClaimState, err error) {
-	for _, key := range keys {
-		if state, err = e.eventMap.Claim(ctx, []string{key}, lease); state != hotelstays.ClaimGranted {
-			break
-		}
-	}
-	return state, err
-}
-
-type claimsInTwoSteps struct{ *eventMap }
-
-func (e claimsInTwoSteps) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
-	e.mu.Lock()
-	row := e.rows[keys[0]]
-	e.mu.Unlock()
-	time.Sleep(time.Millisecond)
-	state, err := e.eventMap.Claim(ctx, keys, lease)
-	if row == (eventRow{}) {
-		state = hotelstays.ClaimGranted
-	}
-	return state, err
-}
-
-type shortRetention struct{ *eventMap }
-
-func (e shortRetention) Done(ctx context.Context, keys []string, retention time.Duration) error {
-	return e.eventMap.Done(ctx, keys, min(retention, time.Minute))
-}
-
-type releasesDone struct{ *eventMap }
-
-func (e releasesDone) Release(_ context.Context, keys []string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.set(keys, eventRow{})
-	return nil
-}
-
-// eventFaults maps the case that finds a fault to a store with this fault.
-var eventFaults = map[string]func(*eventMap) hotelstays.EventStore{
-	"Claim claims all keys":                         func(e *eventMap) hotelstays.EventStore { return claimsFirstKey{e} },
-	"a refused claim claims nothing":                func(e *eventMap) hotelstays.EventStore { return claimsOneByOne{e} },
-	"done keys stay done for the retention":         func(e *eventMap) hotelstays.EventStore { return shortRetention{e} },
-	"Release does not undo Done":                    func(e *eventMap) hotelstays.EventStore { return releasesDone{e} },
-	"only one of many concurrent claims is granted": func(e *eventMap) hotelstays.EventStore { return claimsInTwoSteps{e} },
 }

@@ -39,16 +39,21 @@ const (
 )
 
 var leasePromises = []promise[hotelstays.TokenLeaser]{
-	{"one caller has the lease until release gives it to the next", saysOneLease + "; " + saysUntil, releaseGivesOn},
-	{"each key has its own lease", "TryLease leases the fetch of the token under key", leasesPerKey},
-	{"a lease does not change the token", "one process renews the token, and the others continue with the old one", leaseLeavesToken},
-	{"only one of many concurrent callers has the lease", saysOneLease, oneOfManyLeases},
+	{"one caller has the lease", saysOneLease, "TryLease: does it look for a lease, in its own process as well?", oneLease},
+	{"release gives the lease to the next caller", saysUntil,
+		"release: does it delete the lease, of its own key, in the store?", releaseGivesOn},
+	{"each key has its own lease", "TryLease leases the fetch of the token under key",
+		"how the key of the lease is made from that of the token", leasesPerKey},
+	{"a lease does not change the token", "one process renews the token, and the others continue with the old one",
+		"whether lease and token share a row", leaseLeavesToken},
+	{"only one of many concurrent callers has the lease", saysOneLease, "TryLease: it must look and lease in one step", oneOfManyLeases},
 	{"a live holder keeps the lease", saysUntil + "; a fetch takes less than 25 seconds, and ctx bounds the call, not the lease",
-		liveHolderKeeps},
-	{"a late release ends no other lease", "release ends no later lease", lateRelease},
+		"the length of the lease, its renewal while the holder works, and whether a renewal or a connection ends with ctx", liveHolderKeeps},
+	{"a late release ends no other lease", "release ends no later lease", "release: it must compare and delete in one step", lateRelease},
 	{"the lease of a dead process ends, even after a late renewal", "the lease of a dead process must end within a minute",
-		deadHolderLoses},
-	{"TryLease returns when ctx ends, and leaves no permanent lease", "methods must return when ctx ends", leasesReturn},
+		"the expiry of the lease: does the store end it, without the process? A renewal must compare and prolong in one step", deadHolderLoses},
+	{"TryLease returns when ctx ends, and leaves no permanent lease", "methods must return when ctx ends",
+		"what TryLease waits for, and the expiry of a lease whose caller has gone", leasesReturn},
 }
 
 // tryLease calls TryLease. If another caller has the lease, release is nil. If the case does not call release, a
@@ -84,6 +89,13 @@ func mustNotLease(c *leaseCase, s hotelstays.TokenLeaser, key string) {
 	}
 }
 
+func oneLease(c *leaseCase) {
+	k := key()
+	mustLease(c, c.a, k)
+	mustNotLease(c, c.a, k)
+	mustNotLease(c, c.b, k)
+}
+
 func releaseGivesOn(c *leaseCase) {
 	k := key()
 	for range 3 {
@@ -91,7 +103,6 @@ func releaseGivesOn(c *leaseCase) {
 		mustLease(c, c.b, k)()
 	}
 	release := mustLease(c, c.a, k)
-	mustNotLease(c, c.a, k)
 	mustNotLease(c, c.b, k)
 	release()
 	mustLease(c, c.a, k)

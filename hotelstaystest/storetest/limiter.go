@@ -43,27 +43,36 @@ const (
 )
 
 var limiterPromises = []promise[hotelstays.RateLimiter]{
-	{"no more slots are granted than the limit", saysLimit, noMoreSlots},
-	{"no more requests leave in a second than the limit", saysLimit, limitByDeparture},
-	{"no more requests arrive in a second than the limit", saysLimit + "; PermitResult.ArrivedBy is when the request arrived", limitByArrival},
+	{"all slots are granted", saysAcquire, "the number of slots, and op.RateLimit()", allSlotsGranted},
+	{"no more slots are granted than the limit", saysLimit, "Acquire: does it count permits that are not done?", noMoreSlots},
+	{"no more requests leave in a second than the limit", saysLimit,
+		"when a slot is free again (a second after its request, not at Done), and whether a bucket refills", limitByDeparture},
+	{"no more requests arrive in a second than the limit", saysLimit + "; PermitResult.ArrivedBy is when the request arrived",
+		"Done: a slot is free a second after ArrivedBy or FirstByte, not after Sent", limitByArrival},
 	{"the limit holds if a clock is set back", "a limiter that processes share must keep the limit if a server's clock is set back",
-		limitAfterSetBack},
-	{"waiting callers use most of the limit", saysAcquire, limitIsUsed},
-	{"the slot of a permit without Sent is free immediately", saysUnsent, unsentIsFree},
-	{"a waiting caller gets the slot of a permit without Sent", saysUnsent, unsentWakes},
-	{"Pause grants nothing until its end", saysPause, pauseHolds},
-	{"Pause holds callers that wait", saysPause, pauseHoldsWaiting},
-	{"the longest pause counts in every process", saysPause, longestPause},
-	{"Pause affects only its own key", saysPause, pauseOfOne},
-	{"Pause holds an operation without a rate limit", saysPause, pauseHoldsUnlimited},
-	{"operations and environments have separate budgets", saysBudgets, separateBudgets},
-	{"operations without a rate limit are granted immediately", saysAtOnce, unlimitedAtOnce},
-	{"Acquire returns ctx's error when ctx ends", saysAcquire, acquireReturns},
-	{"Acquire with an ended ctx takes no slot", saysAcquire, endedTakesNone},
-	{"a caller that gives up takes no slot", saysAcquire, givenUpTakesNone},
-	{"Sent and Done do not block", "Permit's methods must not block", sentDoesNotBlock},
+		"the times that the limiter stores: a time in the future is wrong", limitAfterSetBack},
+	{"waiting callers use most of the limit", saysAcquire, "whether slots are lost, or callers are woken too late", limitIsUsed},
+	{"every waiting caller gets a slot", saysAcquire, "how waiting callers are woken", everyCallerServed},
+	{"the slot of a permit without Sent is free immediately", saysUnsent, "Done without Sent", unsentIsFree},
+	{"a waiting caller gets the slot of a permit without Sent", saysUnsent,
+		"Done without Sent: does it wake a caller, in every process?", unsentWakes},
+	{"Pause grants nothing until its end", saysPause, "Pause: the times it compares, and slots that are free", pauseHolds},
+	{"Pause holds callers that wait", saysPause,
+		"Acquire: does a caller that waits look at the pause again before it is granted a slot?", pauseHoldsWaiting},
+	{"Pause holds every process", saysPause, "where Pause stores its time", pauseHoldsAll},
+	{"the longest pause counts", saysPause, "Pause: does a shorter one replace a longer one?", longestPause},
+	{"Pause affects only its own key", saysPause, "the key of the pause", pauseOfOne},
+	{"Pause holds an operation without a rate limit", saysPause, "Pause with op.RateLimit() == 0", pauseHoldsUnlimited},
+	{"operations and environments have separate budgets", saysBudgets, "the key of the slots", separateBudgets},
+	{"operations without a rate limit are granted immediately", saysAtOnce,
+		"Acquire with op.RateLimit() == 0", unlimitedAtOnce},
+	{"Acquire returns ctx's error when ctx ends", saysAcquire, "Acquire: does its wait end with ctx?", acquireReturns},
+	{"Acquire with an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and release its slot?", endedTakesNone},
+	{"a caller that gives up takes no slot", saysAcquire,
+		"Acquire: a slot that is granted as ctx ends goes to the next caller", givenUpTakesNone},
+	{"Sent and Done do not block", "Permit's methods must not block", "Sent and Done: they must not wait for a server", sentDoesNotBlock},
 	{"the slots of a dead process become free", "a limiter that processes share must free the slots of a process that dies",
-		deadSlotsComeBack},
+		"the lease of a granted slot", deadSlotsComeBack},
 }
 
 // acquire gets a permit of an operation with a rate limit, and fails the test after a minute.
@@ -132,6 +141,13 @@ func grantedWithin(c *limiterCase, what string, f func()) {
 	}
 }
 
+func allSlotsGranted(c *limiterCase) {
+	for _, l := range c.both {
+		grantedWithin(c, "getting all free slots", func() { giveBack(acquireAll(c, l, limited)...) })
+		time.Sleep(window / 2)
+	}
+}
+
 func noMoreSlots(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
 	for _, l := range c.both {
@@ -140,6 +156,18 @@ func noMoreSlots(c *limiterCase) {
 		}
 	}
 	giveBack(permits...)
+}
+
+func everyCallerServed(c *limiterCase) {
+	callers := 3 * limited.Operation.RateLimit()
+	err := atOnce(callers, func(i int) error {
+		permit, err := acquireWithin(c, c.both[i%2], limited, time.Minute)
+		if err == nil {
+			send(permit)
+		}
+		return err
+	})
+	c.mustNot(err, "Acquire(%s), called by %d callers at the same time, with a minute to wait,", limited, callers)
 }
 
 func unsentIsFree(c *limiterCase) {
@@ -216,6 +244,13 @@ func pauseHoldsWaiting(c *limiterCase) {
 			c.broken("a caller that waited was granted a slot %s before the end of the pause", early)
 		}
 	}
+}
+
+func pauseHoldsAll(c *limiterCase) {
+	until := time.Now().Add(4 * window)
+	c.a.Pause(limited, until)
+	time.Sleep(window)                            // time for all processes to learn of the pause
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // a little before until, because clocks may differ
 }
 
 func longestPause(c *limiterCase) {

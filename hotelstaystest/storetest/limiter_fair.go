@@ -26,14 +26,14 @@ const (
 )
 
 var fairPromises = []promise[hotelstays.RateLimiter]{
-	{"an account with many calls delays only itself", saysTurns, func(c *limiterCase) {
+	{"an account with many calls delays only itself", saysTurns, "Acquire: who is next, by RateLimitRequest.Account", func(c *limiterCase) {
 		lastServedAmong(c, 2*limited.Operation.RateLimit(), 30, caller("loud", 0), caller("quiet", 0))
 	}},
-	{"a call of higher priority goes first", saysPriority, func(c *limiterCase) {
+	{"a call of higher priority goes first", saysPriority, "Acquire: who is next, by RateLimitRequest.Priority", func(c *limiterCase) {
 		lastServedAmong(c, limited.Operation.RateLimit(), 30, caller("one", hotelstays.PriorityBackground),
 			caller("one", hotelstays.PriorityInteractive))
 	}},
-	{"no priority starves", saysPriority, func(c *limiterCase) {
+	{"no priority starves", saysPriority, "Acquire: calls of low priority while urgent ones wait", func(c *limiterCase) {
 		lastServedAmong(c, 20, 40, caller("one", hotelstays.PriorityInteractive), caller("one", hotelstays.PriorityBackground))
 	}},
 }

@@ -1,85 +1,296 @@
-// Rate limiters with a fault that the suites must find. Tests of package hotelstays run the suites with a correct limiter.
+// A rate limiter that passes the suite, and faults that the suite must find.
 
 package storetest_test
 
 import (
 	"context"
-	"math/rand/v2"
+	"errors"
 	"sync"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-type countsHalf struct{ hotelstays.RateLimiter }
-
-func (l countsHalf) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	if rand.IntN(2) == 0 {
-		req.Key.BaseURL = "https://another.example"
-	}
-	return l.RateLimiter.Acquire(ctx, req)
+func TestRateLimiterPassesTheSuite(t *testing.T) {
+	storetest.TestRateLimiter(t, limiterFleet(""), &storetest.Options{InBubble: true})
+	storetest.TestFairRateLimiter(t, limiterFleet(""), &storetest.Options{InBubble: true})
 }
 
-type freesAtDone struct{ hotelstays.RateLimiter }
-
-func (l freesAtDone) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	p, err := l.RateLimiter.Acquire(ctx, req)
-	if p != nil {
-		p = neverSent{p}
-	}
-	return p, err
+var limiterFaults = []plantedFault{
+	{"grants one slot less", "all slots are granted"},
+	{"counts only in its own process", "no more slots are granted than the limit"},
+	{"frees a slot at Done", "no more requests leave in a second than the limit"},
+	{"counts from the departure", "no more requests arrive in a second than the limit"},
+	{"drops slots with a time in the future", "the limit holds if a clock is set back"},
+	{"counts over three seconds", "waiting callers use most of the limit"},
+	{"wakes no waiting caller", "every waiting caller gets a slot"},
+	{"counts a permit that was not sent as sent", "the slot of a permit without Sent is free immediately"},
+	{"looks for a slot each second", "a waiting caller gets the slot of a permit without Sent"},
+	{"ignores Pause", "Pause grants nothing until its end"},
+	{"looks at the pause before it waits", "Pause holds callers that wait"},
+	{"pauses only its own process", "Pause holds every process"},
+	{"keeps the last pause", "the longest pause counts"},
+	{"pauses all operations", "Pause affects only its own key"},
+	{"pauses all environments", "Pause affects only its own key"},
+	{"drops pauses without a rate limit", "Pause holds an operation without a rate limit"},
+	{"has one budget for all operations", "operations and environments have separate budgets"},
+	{"counts all environments together", "operations and environments have separate budgets"},
+	{"counts OAuthToken together with Ticket", "operations and environments have separate budgets"},
+	{"limits all operations", "operations without a rate limit are granted immediately"},
+	{"waits after ctx has ended", "Acquire returns ctx's error when ctx ends"},
+	{"hides ctx's error", "Acquire returns ctx's error when ctx ends"},
+	{"takes a slot for an ended ctx", "Acquire with an ended ctx takes no slot"},
+	{"grants a slot to a caller that gave up", "a caller that gives up takes no slot"},
+	{"waits for its server in Done", "Sent and Done do not block"},
+	{"keeps the slots of a dead process", "the slots of a dead process become free"},
+	{"serves callers in the order of arrival", "an account with many calls delays only itself"},
+	{"ignores priorities", "a call of higher priority goes first"},
+	{"serves low priorities only if no other caller waits", "no priority starves"},
 }
 
-type neverSent struct{ hotelstays.Permit }
+// limiterFleet returns a function that starts a fleet of limiters. The limiters have the fault; "" means no fault.
+func limiterFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
+	return func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
+		shared, setBack := newWindows(fault), new(atomic.Bool)
+		fleet := fleetOf[hotelstays.RateLimiter, *limiter](func() hotelstays.RateLimiter {
+			l := &limiter{fault: fault, shared: shared, own: newWindows(""), setBack: setBack, out: map[*permit]bool{}}
+			if fault == "counts only in its own process" {
+				l.shared = l.own
+			}
+			return l
+		})
+		fleet.SetBack = func(time.Duration) { setBack.Store(true) }
+		return fleet
+	}
+}
 
-func (neverSent) Sent() {}
+// windows holds the slots of each key.
+type windows map[hotelstays.RateLimitKey]*ratelimit.Window
 
-// lastPause looks only at the last pause, before it waits.
-type lastPause struct {
-	hotelstays.RateLimiter
+func newWindows(fault string) windows {
+	w := windows{}
+	for _, baseURL := range []string{"https://host.example", "https://other.example"} {
+		key := func(op hotelstays.Operation) hotelstays.RateLimitKey {
+			return hotelstays.RateLimitKey{BaseURL: baseURL, Operation: op}
+		}
+		for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook, hotelstays.OpCheckAvail, hotelstays.OpCancel,
+			hotelstays.OpQueryOrders} {
+			limit, span := op.RateLimit(), time.Second
+			switch fault {
+			case "grants one slot less":
+				limit--
+			case "frees a slot at Done":
+				span = time.Millisecond
+			case "counts over three seconds":
+				span = 3 * time.Second
+			}
+			w[key(op)] = ratelimit.NewWindow(limit, span, 10*time.Millisecond)
+		}
+		for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, "of no method"} {
+			if fault != "drops pauses without a rate limit" {
+				w[key(op)] = ratelimit.NewWindow(1<<20, time.Second, 0)
+			}
+		}
+		switch fault {
+		case "has one budget for all operations":
+			for other := range w {
+				w[other] = w[hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpTicket}]
+			}
+		case "counts OAuthToken together with Ticket":
+			w[key(hotelstays.OpOAuthToken)] = w[key(hotelstays.OpTicket)]
+		case "limits all operations":
+			w[key(hotelstays.OpOAuthToken)] = ratelimit.NewWindow(10, time.Second, 0)
+		}
+	}
+	return w
+}
+
+// limiter is the rate limiter of one process.
+type limiter struct {
+	fault       string
+	shared, own windows      // slots of all processes, and of only this process
+	setBack     *atomic.Bool // whether the server's clock was set back
+	urgent      atomic.Int32 // number of waiting callers of high priority
+
 	mu     sync.Mutex
+	out    map[*permit]bool
 	paused time.Time
 }
 
-func (l *lastPause) Pause(_ hotelstays.RateLimitKey, until time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.paused = until
-}
-
-func (l *lastPause) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	l.mu.Lock()
-	pause := time.Until(l.paused)
-	l.mu.Unlock()
-	time.Sleep(pause)
-	return l.RateLimiter.Acquire(ctx, req)
-}
-
-// losesSlots takes a slot for a caller whose ctx has ended.
-type losesSlots struct{ hotelstays.RateLimiter }
-
-func (l losesSlots) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	p, err := l.RateLimiter.Acquire(patient, req)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+func (l *limiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
+	w := l.shared
+	switch l.fault {
+	case "ignores Pause":
+		return
+	case "pauses only its own process":
+		w = l.own
+	case "keeps the last pause", "looks at the pause before it waits":
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if w[key] != nil && (until.After(l.paused) || l.fault == "keeps the last pause") {
+			l.paused = until
+		}
+		return
 	}
-	return p, err
+	for other, window := range w {
+		if other == key || l.fault == "pauses all operations" || l.fault == "pauses all environments" && other.Operation == key.Operation {
+			window.Pause(until)
+		}
+	}
 }
 
-type unfair struct{ hotelstays.RateLimiter }
-
-func (l unfair) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	return l.RateLimiter.Acquire(ctx, hotelstays.RateLimitRequest{Key: req.Key})
+func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	key := req.Key
+	w := l.shared
+	switch l.fault {
+	case "counts all environments together":
+		key.BaseURL = "https://host.example"
+	case "drops slots with a time in the future":
+		if l.setBack.Load() {
+			w = l.own
+		}
+	case "keeps the last pause", "looks at the pause before it waits":
+		l.mu.Lock()
+		pause := time.Until(l.paused)
+		l.mu.Unlock()
+		time.Sleep(pause)
+	}
+	if w[key] == nil {
+		return nil, nil
+	}
+	if l.fault == "pauses only its own process" {
+		p, err := l.own[key].Acquire(ctx, pacing.Caller{})
+		if err != nil {
+			return nil, err
+		}
+		p.Done(hotelstays.PermitResult{})
+	}
+	inner, err := l.acquire(ctx, w[key], req)
+	switch {
+	case err == nil:
+		p := &permit{limiter: l, inner: inner}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.out[p] = true
+		return p, nil
+	case l.fault == "hides ctx's error":
+		err = errors.New("no slot")
+	}
+	return nil, err
 }
 
-var limiterFaults = map[string]func(hotelstays.RateLimiter) hotelstays.RateLimiter{
-	"no more slots are granted than the limit":          func(l hotelstays.RateLimiter) hotelstays.RateLimiter { return countsHalf{l} },
-	"no more requests leave in a second than the limit": func(l hotelstays.RateLimiter) hotelstays.RateLimiter { return freesAtDone{l} },
-	"the longest pause counts in every process": func(l hotelstays.RateLimiter) hotelstays.RateLimiter {
-		return &lastPause{RateLimiter: l}
-	},
-	"a caller that gives up takes no slot":          func(l hotelstays.RateLimiter) hotelstays.RateLimiter { return losesSlots{l} },
-	"an account with many calls delays only itself": func(l hotelstays.RateLimiter) hotelstays.RateLimiter { return unfair{l} },
+// caller returns the account and priority of a request, changed by the fault.
+func (l *limiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
+	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
+	switch l.fault {
+	case "serves callers in the order of arrival":
+		c.Account = ""
+	case "ignores priorities":
+		c.Priority = 0
+	}
+	return c
+}
+
+// acquire gets a slot of a window.
+func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelstays.RateLimitRequest) (*ratelimit.Permit, error) {
+	within := func(d time.Duration) (*ratelimit.Permit, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+		defer cancel()
+		return w.Acquire(ctx, l.caller(req))
+	}
+	poll := func(pause time.Duration) (*ratelimit.Permit, error) {
+		for {
+			if p, err := within(time.Nanosecond); err == nil {
+				return p, nil
+			}
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(pause):
+			}
+		}
+	}
+	switch l.fault {
+	case "serves low priorities only if no other caller waits":
+		for req.Priority < 0 && l.urgent.Load() > 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if req.Priority > 0 {
+			l.urgent.Add(1)
+			defer l.urgent.Add(-1)
+		}
+	case "waits after ctx has ended":
+		return within(time.Minute)
+	case "wakes no waiting caller":
+		return poll(1000 * time.Hour)
+	case "looks for a slot each second":
+		return poll(time.Second)
+	case "takes a slot for an ended ctx":
+		if ctx.Err() != nil {
+			_, _ = within(time.Nanosecond)
+		}
+	case "grants a slot to a caller that gave up":
+		if ctx.Err() == nil {
+			p, err := within(time.Minute)
+			if ctx.Err() != nil { // the fault: the granted slot is lost
+				return nil, ctx.Err()
+			}
+			return p, err
+		}
+	}
+	return w.Acquire(ctx, l.caller(req))
+}
+
+// freeze ends the permits of a process that does not return before its lease ends.
+func (l *limiter) freeze() (thaw func()) {
+	if l.fault == "keeps the slots of a dead process" {
+		return func() {}
+	}
+	end := time.AfterFunc(6*time.Second, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for p := range l.out {
+			p.inner.Done(hotelstays.PermitResult{})
+		}
+		clear(l.out)
+	})
+	return func() { end.Stop() }
+}
+
+type permit struct {
+	limiter *limiter
+	inner   *ratelimit.Permit
+	left    time.Time // zero: not sent
+}
+
+func (p *permit) Sent() {
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	if p.left = time.Now(); p.limiter.out[p] {
+		p.inner.Sent()
+	}
+}
+
+func (p *permit) Done(r hotelstays.PermitResult) {
+	switch p.limiter.fault {
+	case "waits for its server in Done":
+		time.Sleep(time.Second)
+	case "counts from the departure":
+		r = hotelstays.PermitResult{ArrivedBy: p.left}
+	case "counts a permit that was not sent as sent":
+		if p.left.IsZero() {
+			p.Sent()
+		}
+	}
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	if p.limiter.out[p] {
+		delete(p.limiter.out, p)
+		p.inner.Done(r)
+	}
 }

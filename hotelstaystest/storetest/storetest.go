@@ -1,7 +1,7 @@
 // Package storetest tests implementations of the interfaces that a fleet implements:
 // [hotelstays.EventStore], [hotelstays.TokenStore], [hotelstays.TokenLeaser] and
 // [hotelstays.RateLimiter]. Each suite has a subtest for each promise in the documentation of
-// its interface. A failure reports the promise and what happened instead.
+// its interface. A failure reports the promise, what happened instead, and where to look.
 //
 //	func TestEvents(t *testing.T) {
 //		storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
@@ -69,16 +69,17 @@ type Options struct {
 type promise[S any] struct {
 	name string // the name of the subtest
 	says string // the rule in the words of the documentation
+	look string // where to look for the mistake after a failure
 	test func(*run[S])
 }
 
 type run[S any] struct {
 	*testing.T
 	Fleet[S]
-	bubble bool
-	says   string
-	a, b   S // two processes
-	both   []S
+	bubble     bool
+	says, look string
+	a, b       S // two processes
+	both       []S
 }
 
 // runAll runs each promise as a subtest. The subtest calls begin, and then the promise's function.
@@ -87,7 +88,7 @@ func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts *Options,
 	bubble := opts != nil && opts.InBubble
 	for _, p := range promises {
 		test := func(t *testing.T) {
-			c := &run[S]{T: t, Fleet: start(t), bubble: bubble, says: p.says}
+			c := &run[S]{T: t, Fleet: start(t), bubble: bubble, says: p.says, look: p.look}
 			c.a, c.b = c.Open(), c.Open()
 			c.both = []S{c.a, c.b}
 			begin(c)
@@ -106,7 +107,7 @@ func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts *Options,
 // broken ends the subtest with a failure that names the broken promise.
 func (c *run[S]) broken(format string, args ...any) {
 	c.Helper()
-	c.Fatalf("%s\npromised: %s", fmt.Sprintf(format, args...), c.says)
+	c.Fatalf("%s\npromised: %s\nlook at:  %s", fmt.Sprintf(format, args...), c.says, c.look)
 }
 
 // mustNot ends the subtest with a failure if err is not nil.

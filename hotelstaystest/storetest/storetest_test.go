@@ -1,41 +1,27 @@
-// The suites accept correct implementations, and find planted faults.
+// The suites accept correct implementations, and find every planted fault. Each case of a suite finds at least one fault.
 
 package storetest_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var inBubble = &storetest.Options{InBubble: true}
-
-// sharing returns a function that starts a fleet whose processes share one S, which open makes.
-func sharing[S any](open func() S) func(*testing.T) storetest.Fleet[S] {
-	return func(*testing.T) storetest.Fleet[S] {
-		s := open()
-		return storetest.Fleet[S]{Open: func() S { return s }}
-	}
-}
-
-func TestSuitesAcceptCorrectStores(t *testing.T) {
-	storetest.TestEventStore(t, sharing(func() hotelstays.EventStore { return newEvents() }), inBubble)
-	storetest.TestTokenLeaser(t, sharing(func() hotelstays.TokenLeaser { return newTokens() }), inBubble)
-	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
-		events := newEvents()
-		return storetest.Fleet[hotelstays.EventStore]{Open: func() hotelstays.EventStore { return events }, Advance: events.advance}
-	}, nil)
-}
 
 // plantVariable, if set, makes TestPlantedFaults run the faulty implementations.
 const plantVariable = "HOTELSTAYS_TEST_PLANTED"
@@ -49,20 +35,41 @@ func TestSuitesFindPlantedFaults(t *testing.T) {
 	var failed *exec.ExitError
 	require.ErrorAs(t, err, &failed, log)
 	require.Equal(t, 1, failed.ExitCode(), log)
-	assert.Contains(t, log, "promised: ")
-	mustFail(t, log, eventFaults)
-	mustFail(t, log, tokenFaults)
-	mustFail(t, log, limiterFaults)
+	assert.True(t, strings.Contains(log, "promised: ") && strings.Contains(log, "look at:  "), "failures name the promise and where to look")
+	for suite, its := range planted {
+		for _, f := range its.faults {
+			caught := strings.Contains(log, "--- FAIL: TestPlantedFaults/"+strings.ReplaceAll(suite+"/"+f.name+"/"+f.caughtBy, " ", "_")+" (")
+			assert.True(t, caught, "%s: fault %q is not caught by %q", suite, f.name, f.caughtBy)
+		}
+	}
+	catches := map[string]bool{}
+	for _, run := range regexp.MustCompile(`--- (FAIL|PASS): TestPlantedFaults/(\w+)/[^/\s]+/(\S+)`).FindAllStringSubmatch(log, -1) {
+		name := run[2] + "/" + run[3]
+		catches[name] = catches[name] || run[1] == "FAIL"
+	}
+	for name, fault := range catches {
+		assert.True(t, fault, "the case %q catches no fault", name)
+	}
 }
 
-// mustFail checks that each fault made its case fail.
-func mustFail[F any](t *testing.T, log string, faults map[string]F) {
-	t.Helper()
-	for name := range faults {
-		path := strings.ReplaceAll(name+"/"+name, " ", "_")
-		found := strings.Contains(log, "--- FAIL: TestPlantedFaults/"+path+" (")
-		assert.True(t, found, "%q found no fault", name)
-	}
+// plantedFault is a fault of an implementation, and the case that finds it. Implementations compare the fault's name.
+type plantedFault struct{ name, caughtBy string }
+
+// planted maps each suite to its planted faults, and to a function that runs the suite with a fault.
+var planted = map[string]struct {
+	faults []plantedFault
+	run    func(t *testing.T, fault string)
+}{
+	"events": {eventFaults, func(t *testing.T, fault string) {
+		storetest.TestEventStore(t, eventFleet(fault), &storetest.Options{InBubble: true})
+	}},
+	"tokens": {tokenFaults, func(t *testing.T, fault string) {
+		storetest.TestTokenLeaser(t, tokenFleet(fault), &storetest.Options{InBubble: true})
+	}},
+	"limiter": {limiterFaults, func(t *testing.T, fault string) {
+		storetest.TestRateLimiter(t, limiterFleet(fault), &storetest.Options{InBubble: true})
+		storetest.TestFairRateLimiter(t, limiterFleet(fault), &storetest.Options{InBubble: true})
+	}},
 }
 
 // TestPlantedFaults does nothing by itself. TestSuitesFindPlantedFaults runs it in another process, where it fails on purpose.
@@ -70,19 +77,83 @@ func TestPlantedFaults(t *testing.T) {
 	if os.Getenv(plantVariable) == "" {
 		return
 	}
-	for name, plant := range eventFaults {
-		open := func() hotelstays.EventStore { return plant(newEvents()) }
-		t.Run(name, func(t *testing.T) { storetest.TestEventStore(t, sharing(open), inBubble) })
+	for suite, its := range planted {
+		for _, f := range its.faults {
+			t.Run(suite+"/"+f.name, func(t *testing.T) { its.run(t, f.name) })
+		}
 	}
-	for name, plant := range tokenFaults {
-		open := func() hotelstays.TokenLeaser { return plant(newTokens()) }
-		t.Run(name, func(t *testing.T) { storetest.TestTokenLeaser(t, sharing(open), inBubble) })
+}
+
+// The faults that both kinds of store can have.
+const (
+	ignoresCase   = "compares keys regardless of case"
+	ignoresBlanks = "ignores trailing blanks"
+	cutsKeys      = "cuts long keys"
+	waitsOn       = "ignores the end of ctx"
+)
+
+// changeKey returns the key that a store with a fault uses instead of a key.
+func changeKey(fault, key string) string {
+	switch fault {
+	case ignoresCase:
+		return strings.ToLower(key)
+	case ignoresBlanks:
+		return strings.TrimRight(key, " ")
+	case cutsKeys:
+		return key[:min(len(key), 254)]
 	}
-	for name, plant := range limiterFaults {
-		open := func() hotelstays.RateLimiter { return plant(hotelstays.NewRateLimiter(nil)) }
-		t.Run(name, func(t *testing.T) {
-			storetest.TestRateLimiter(t, sharing(open), inBubble)
-			storetest.TestFairRateLimiter(t, sharing(open), inBubble)
-		})
+	return key
+}
+
+func changeKeys(fault string, keys []string) []string {
+	keys = slices.Clone(keys)
+	for i := range keys {
+		keys[i] = changeKey(fault, keys[i])
 	}
+	return keys
+}
+
+// hesitate unlocks mu for a moment, so that other callers act between two steps.
+func hesitate(mu *sync.Mutex) {
+	mu.Unlock()
+	time.Sleep(time.Millisecond)
+	mu.Lock()
+}
+
+// gate blocks the calls of a frozen process.
+type gate struct {
+	shut  atomic.Pointer[chan struct{}] // closed by thaw; nil if the process is not frozen
+	blind bool                          // whether calls ignore ctx
+}
+
+func (g *gate) freeze() (thaw func()) {
+	shut := make(chan struct{})
+	g.shut.Store(&shut)
+	return func() {
+		g.shut.Store(nil)
+		close(shut)
+	}
+}
+
+// pass waits until the process is not frozen. It returns the error of ctx if ctx ends before.
+func (g *gate) pass(ctx context.Context) error {
+	shut := g.shut.Load()
+	if g.blind {
+		if shut != nil || ctx.Err() != nil {
+			time.Sleep(10 * time.Minute)
+		}
+		return nil
+	}
+	if shut != nil {
+		select {
+		case <-*shut:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// fleetOf returns a fleet whose processes can be frozen.
+func fleetOf[S any, P interface{ freeze() func() }](open func() S) storetest.Fleet[S] {
+	return storetest.Fleet[S]{Open: open, Freeze: func(s S) func() { return any(s).(P).freeze() }}
 }

@@ -29,19 +29,29 @@ const (
 )
 
 var tokenPromises = []promise[hotelstays.TokenStore]{
-	{"Load without a token returns a zero Token", "Load returns the token under key, or a zero Token", loadWithoutToken},
-	{"Load returns what was stored", "it must store Token.Value.Reveal(); it may round Expiry down, to a second", loadReturnsStored},
-	{"a later token replaces an earlier one in every process", saysStored + "; TokenStore shares tokens between processes", laterReplaces},
-	{"a token without an expiry stays", "Expiry: zero means unknown", tokenWithoutExpiryStays},
-	{"a token is there until its expiry", saysStored, tokenUntilExpiry},
-	{"an expired token is never loaded", saysStored, pastExpiry},
-	{"keys that differ in one byte are different keys", "keys are compared byte by byte", tokenKeysDiffer},
-	{"CompareAndDelete compares only the value", saysRefused + "; only the values are compared", comparesValue},
-	{"CompareAndDelete keeps every other token", saysRefused, keepsOthers},
-	{"CompareAndDelete without a token does nothing", saysRefused, deletesNothing},
-	{"CompareAndDelete never deletes a successor", saysRefused + "; a successor that is stored meanwhile stays", successorStays},
-	{"concurrent callers load whole tokens", "methods must be safe for concurrent use", wholeTokens},
-	{"methods return when ctx ends", "methods must return when ctx ends", tokensReturn},
+	{"Load without a token returns a zero Token", "Load returns the token under key, or a zero Token",
+		"Load: does a missing row cause an error?", loadWithoutToken},
+	{"Load returns what was stored", "it must store Token.Value.Reveal(); it may round Expiry down, to a second",
+		"how Store writes value and expiry (JSON redacts the value), and the time zone of the expiry", loadReturnsStored},
+	{"every process loads the token", "TokenStore shares tokens between processes", "where Store stores", everyProcessLoads},
+	{"a later token replaces an earlier one", saysStored, "Store: does it insert, and keep an existing row?", laterReplaces},
+	{"a token without an expiry stays", "Expiry: zero means unknown", "Store and Load with a zero Expiry", tokenWithoutExpiryStays},
+	{"a token is there until its expiry", saysStored,
+		"the expiry that Store stores, its unit, and the clock it is compared with", tokenUntilExpiry},
+	{"an expired token is never loaded", saysStored, "Store with an Expiry in the past: an error is fine", pastExpiry},
+	{"keys that differ in one byte are different keys", "keys are compared byte by byte",
+		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", tokenKeysDiffer},
+	{"CompareAndDelete deletes the refused token for all", saysRefused, "CompareAndDelete: does it delete at all?", deletesRefused},
+	{"CompareAndDelete compares only the value", saysRefused + "; only the values are compared",
+		"CompareAndDelete: it must not compare Expiry, which Load may have rounded", comparesValue},
+	{"CompareAndDelete keeps every other token", saysRefused, "CompareAndDelete: does it compare, and does it look at the key?", keepsOthers},
+	{"CompareAndDelete without a token does nothing", saysRefused, "CompareAndDelete: does a missing row cause an error?", deletesNothing},
+	{"CompareAndDelete never deletes a successor", saysRefused + "; a successor that is stored meanwhile stays",
+		"CompareAndDelete: it must compare and delete in one step", successorStays},
+	{"concurrent callers load whole tokens", "methods must be safe for concurrent use",
+		"whether Store writes value and expiry in one step", wholeTokens},
+	{"methods return when ctx ends", "methods must return when ctx ends",
+		"what the methods wait for: a lock, a connection, a retry", tokensReturn},
 }
 
 // newToken returns a token that is valid for an hour.
@@ -102,6 +112,14 @@ func loadReturnsStored(c *tokenCase) {
 			c.broken("a token with the expiry %v was loaded with %v", want.Expiry, got)
 		}
 	}
+}
+
+func everyProcessLoads(c *tokenCase) {
+	k, want := key(), newToken("token")
+	wantNone(c, c.b, k)
+	store(c, c.a, k, want)
+	wantToken(c, c.b, k, want)
+	wantToken(c, c.Open(), k, want)
 }
 
 func laterReplaces(c *tokenCase) {
@@ -173,13 +191,22 @@ func tokenKeysDiffer(c *tokenCase) {
 	}
 }
 
+func deletesRefused(c *tokenCase) {
+	k, refused := key(), newToken("refused")
+	store(c, c.a, k, refused)
+	compareAndDelete(c, c.b, k, load(c, c.b, k))
+	wantNone(c, c.a, k)
+	wantNone(c, c.b, k)
+	store(c, c.a, k, newToken("successor"))
+	wantToken(c, c.b, k, newToken("successor"))
+}
+
 func comparesValue(c *tokenCase) {
 	for _, expiry := range []time.Time{{}, time.Now().Add(time.Minute), time.Now().Add(48 * time.Hour)} {
 		k := key()
 		store(c, c.a, k, newToken("refused"))
-		compareAndDelete(c, c.b, k, hotelstays.Token{Value: types.NewSecret("refused"), Expiry: expiry})
+		compareAndDelete(c, c.a, k, hotelstays.Token{Value: types.NewSecret("refused"), Expiry: expiry})
 		wantNone(c, c.a, k)
-		wantNone(c, c.b, k)
 	}
 }
 

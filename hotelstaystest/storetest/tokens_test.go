@@ -1,124 +1,241 @@
-// A token store with leases that passes the suite, and stores with a fault that the suite must find.
+// A token store with leases that passes the suite, and faults that the suite must find.
 
 package storetest_test
 
 import (
 	"context"
-	"crypto/rand"
-	"strings"
+	"encoding/json"
+	"errors"
 	"sync"
+	"testing"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
-// tokenMap is a token store with leases in memory. A lease is longer than a fetch, so it needs no renewal.
-type tokenMap struct {
+func TestTokenLeaserPassesTheSuite(t *testing.T) {
+	storetest.TestTokenLeaser(t, tokenFleet(""), &storetest.Options{InBubble: true})
+}
+
+var tokenFaults = []plantedFault{
+	{"returns an error without a token", "Load without a token returns a zero Token"},
+	{"stores the JSON of a Token", "Load returns what was stored"},
+	{"stores tokens in its own process", "every process loads the token"},
+	{"keeps the first token", "a later token replaces an earlier one"},
+	{"replaces a missing expiry by a day", "a token without an expiry stays"},
+	{"ends a token early", "a token is there until its expiry"},
+	{"treats a past expiry as a missing expiry", "an expired token is never loaded"},
+	{"ignores the expiry of a token", "a token is there until its expiry"},
+	{ignoresCase, "keys that differ in one byte are different keys"},
+	{ignoresBlanks, "keys that differ in one byte are different keys"},
+	{cutsKeys, "keys that differ in one byte are different keys"},
+	{"deletes nothing", "CompareAndDelete deletes the refused token for all"},
+	{"compares the expiry", "CompareAndDelete compares only the value"},
+	{"deletes any token", "CompareAndDelete keeps every other token"},
+	{"deletes the token under all keys", "CompareAndDelete keeps every other token"},
+	{"returns an error if there is nothing to delete", "CompareAndDelete without a token does nothing"},
+	{"compares and deletes in two steps", "CompareAndDelete never deletes a successor"},
+	{"stores value and expiry in two steps", "concurrent callers load whole tokens"},
+	{waitsOn, "methods return when ctx ends"},
+	{"grants the lease to every caller", "one caller has the lease"},
+	{"releases nothing", "release gives the lease to the next caller"},
+	{"has one lease for all keys", "each key has its own lease"},
+	{"has lease and token in one row", "a lease does not change the token"},
+	{"looks and leases in two steps", "only one of many concurrent callers has the lease"},
+	{"ends a lease with ctx", "a live holder keeps the lease"},
+	{"has a lease of five seconds", "a live holder keeps the lease"},
+	{"has leases that do not end", "the lease of a dead process ends, even after a late renewal"},
+	{"releases the lease of another caller, too", "a late release ends no other lease"},
+	{"renews the lease of another caller, too", "the lease of a dead process ends, even after a late renewal"},
+}
+
+// tokenFleet returns a function that starts a fleet of token stores. The stores have the fault; "" means no fault.
+func tokenFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
+	return func(*testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
+		return fleetOf[hotelstays.TokenLeaser, *tokens](newTokenTable(fault).open)
+	}
+}
+
+// tokenTable holds the tokens and leases that the token stores of all processes share. Its leases are longer than a fetch, so they
+// need no renewal.
+type tokenTable struct {
+	fault  string
 	mu     sync.Mutex
 	tokens map[string]hotelstays.Token
 	leases map[string]*time.Time
 }
 
-func newTokens() *tokenMap {
-	return &tokenMap{tokens: map[string]hotelstays.Token{}, leases: map[string]*time.Time{}}
+func newTokenTable(fault string) *tokenTable {
+	return &tokenTable{fault: fault, tokens: map[string]hotelstays.Token{}, leases: map[string]*time.Time{}}
 }
 
-func (m *tokenMap) Load(_ context.Context, key string) (hotelstays.Token, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	t := m.tokens[key]
-	if !t.Expiry.IsZero() && !t.Expiry.After(time.Now()) {
-		return hotelstays.Token{}, nil
+// tokens is the token store of one process.
+type tokens struct {
+	gate
+	*tokenTable
+}
+
+func (s *tokenTable) open() hotelstays.TokenLeaser {
+	if s.fault == "stores tokens in its own process" {
+		s = newTokenTable("")
 	}
-	return t, nil
+	return &tokens{gate{blind: s.fault == waitsOn}, s}
 }
 
-func (m *tokenMap) Store(_ context.Context, key string, t hotelstays.Token) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.tokens[key] = t
+var errNoRows = errors.New("no rows")
+
+// find returns the token under a key. If the token has expired, find returns a zero Token.
+func (s *tokenTable) find(key string) hotelstays.Token {
+	t := s.tokens[key]
+	if !t.Expiry.IsZero() && !t.Expiry.After(time.Now()) && s.fault != "ignores the expiry of a token" {
+		return hotelstays.Token{}
+	}
+	return t
+}
+
+func (s *tokens) Load(ctx context.Context, key string) (hotelstays.Token, error) {
+	if err := s.pass(ctx); err != nil {
+		return hotelstays.Token{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(changeKey(s.fault, key))
+	if s.fault == "returns an error without a token" && found.Value.IsZero() {
+		return found, errNoRows
+	}
+	return found, nil
+}
+
+func (s *tokens) Store(ctx context.Context, key string, t hotelstays.Token) error {
+	if err := s.pass(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key = changeKey(s.fault, key)
+	found := s.find(key)
+	switch s.fault {
+	case "stores the JSON of a Token":
+		text, _ := json.Marshal(t)
+		_ = json.Unmarshal(text, &t)
+	case "keeps the first token":
+		if !found.Value.IsZero() {
+			t = found
+		}
+	case "replaces a missing expiry by a day":
+		if t.Expiry.IsZero() {
+			t.Expiry = time.Now().Add(24 * time.Hour)
+		}
+	case "treats a past expiry as a missing expiry":
+		if !t.Expiry.After(time.Now()) {
+			t.Expiry = time.Time{}
+		}
+	case "ends a token early":
+		if !t.Expiry.IsZero() {
+			t.Expiry = t.Expiry.Add(-time.Minute)
+		}
+	case "stores value and expiry in two steps":
+		s.tokens[key] = hotelstays.Token{Value: t.Value, Expiry: found.Expiry}
+		hesitate(&s.mu)
+	}
+	s.tokens[key] = t
 	return nil
 }
 
-func (m *tokenMap) CompareAndDelete(_ context.Context, key string, refused hotelstays.Token) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.tokens[key].Value.Equal(refused.Value) {
-		delete(m.tokens, key)
+func (s *tokens) CompareAndDelete(ctx context.Context, key string, refused hotelstays.Token) error {
+	if err := s.pass(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key = changeKey(s.fault, key)
+	found := s.find(key)
+	isRefused := func(t hotelstays.Token) bool { return t.Value.Equal(refused.Value) }
+	remove := isRefused(found)
+	switch s.fault {
+	case "deletes nothing":
+		remove = false
+	case "compares the expiry":
+		remove = remove && found.Expiry.Equal(refused.Expiry)
+	case "deletes any token":
+		remove = true
+	case "deletes the token under all keys":
+		for key, t := range s.tokens {
+			if isRefused(t) {
+				delete(s.tokens, key)
+			}
+		}
+	case "returns an error if there is nothing to delete":
+		if found.Value.IsZero() {
+			return errNoRows
+		}
+	case "compares and deletes in two steps":
+		hesitate(&s.mu)
+	}
+	if remove {
+		delete(s.tokens, key)
 	}
 	return nil
 }
 
-func (m *tokenMap) TryLease(_ context.Context, key string) (release func(), ok bool, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if end := m.leases[key]; end != nil && end.After(time.Now()) {
+func (s *tokenTable) isLeased(key string) bool {
+	end := s.leases[key]
+	return end != nil && end.After(time.Now())
+}
+
+func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
+	if err := s.pass(ctx); err != nil {
+		return nil, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key = changeKey(s.fault, key)
+	span := 30 * time.Second
+	switch s.fault {
+	case "has one lease for all keys":
+		key = ""
+	case "has a lease of five seconds":
+		span = 5 * time.Second
+	case "has leases that do not end":
+		span = time.Hour
+	}
+	if s.isLeased(key) && s.fault != "grants the lease to every caller" {
 		return nil, false, nil
 	}
-	end := time.Now().Add(30 * time.Second)
-	m.leases[key] = &end
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.leases[key] == &end {
-			delete(m.leases, key)
-		}
-	}, true, nil
-}
-
-type ignoresCase struct{ *tokenMap }
-
-func (m ignoresCase) Load(ctx context.Context, key string) (hotelstays.Token, error) {
-	return m.tokenMap.Load(ctx, strings.ToLower(key))
-}
-
-func (m ignoresCase) Store(ctx context.Context, key string, t hotelstays.Token) error {
-	return m.tokenMap.Store(ctx, strings.ToLower(key), t)
-}
-
-type ignoresExpiry struct{ *tokenMap }
-
-func (m ignoresExpiry) Store(ctx context.Context, key string, t hotelstays.Token) error {
-	return m.tokenMap.Store(ctx, key, hotelstays.Token{Value: t.Value})
-}
-
-type deletesAny struct{ *tokenMap }
-
-func (m deletesAny) CompareAndDelete(ctx context.Context, key string, _ hotelstays.Token) error {
-	return m.tokenMap.Store(ctx, key, hotelstays.Token{})
-}
-
-type deletesInTwoSteps struct{ *tokenMap }
-
-func (m deletesInTwoSteps) CompareAndDelete(ctx context.Context, key string, refused hotelstays.Token) error {
-	if t, _ := m.Load(ctx, key); !t.Value.Equal(refused.Value) {
-		return nil
+	if s.fault == "looks and leases in two steps" {
+		hesitate(&s.mu)
 	}
-	time.Sleep(time.Millisecond)
-	return m.Store(ctx, key, hotelstays.Token{})
-}
-
-type leasesToAll struct{ *tokenMap }
-
-func (m leasesToAll) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
-	return m.tokenMap.TryLease(ctx, key+rand.Text())
-}
-
-type leasesUntilCtxEnds struct{ *tokenMap }
-
-func (m leasesUntilCtxEnds) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
-	release, ok, err = m.tokenMap.TryLease(ctx, key)
-	if ok {
+	end := time.Now().Add(span)
+	s.leases[key] = &end
+	release = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.leases[key] == &end && s.fault != "releases nothing" || s.fault == "releases the lease of another caller, too" {
+			delete(s.leases, key)
+		}
+	}
+	switch s.fault {
+	case "has lease and token in one row":
+		s.tokens[key] = hotelstays.Token{}
+	case "ends a lease with ctx":
 		context.AfterFunc(ctx, release)
 	}
-	return release, ok, err
+	return release, true, nil
 }
 
-var tokenFaults = map[string]func(*tokenMap) hotelstays.TokenLeaser{
-	"keys that differ in one byte are different keys":   func(m *tokenMap) hotelstays.TokenLeaser { return ignoresCase{m} },
-	"a token is there until its expiry":                 func(m *tokenMap) hotelstays.TokenLeaser { return ignoresExpiry{m} },
-	"CompareAndDelete keeps every other token":          func(m *tokenMap) hotelstays.TokenLeaser { return deletesAny{m} },
-	"CompareAndDelete never deletes a successor":        func(m *tokenMap) hotelstays.TokenLeaser { return deletesInTwoSteps{m} },
-	"only one of many concurrent callers has the lease": func(m *tokenMap) hotelstays.TokenLeaser { return leasesToAll{m} },
-	"a live holder keeps the lease":                     func(m *tokenMap) hotelstays.TokenLeaser { return leasesUntilCtxEnds{m} },
+// freeze blocks the calls of a process. With one of the faults, its renewals happen late.
+func (s *tokens) freeze() (thaw func()) {
+	open := s.gate.freeze()
+	if s.fault != "renews the lease of another caller, too" {
+		return open
+	}
+	return func() {
+		open()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, end := range s.leases {
+			*end = time.Now().Add(time.Hour)
+		}
+	}
 }
