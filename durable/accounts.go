@@ -56,7 +56,7 @@ func isNil(client BookingClient) bool {
 // ofKnown removes the rows of accounts that have no client, and logs these accounts.
 func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 	return slices.DeleteFunc(due, func(row Row) bool {
-		r.last[kind] = row.Account // the next look begins after this account, even if the account got no job
+		r.last[kind] = row.Account // the next search for due rows begins after this account, even if the account got no job
 		of := r.of(row.Account)
 		if of.client == nil {
 			of.logUnknown(ctx, &row)

@@ -112,8 +112,8 @@ func handedOver(recovery hotelstays.BookingRecovery) booking {
 	return booking{Booking: Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 }
 
-// after returns b as the next booking (round) under the same reference as the booking before. The error is
-// ErrAlreadyBegun if the booking before has not ended, and ErrAlreadyBooked if it has ended with an order.
+// after returns b as the next round of the stored booking before, which has the same reference. The error is
+// ErrAlreadyBegun if the stored booking has not ended, and ErrAlreadyBooked if it has ended with an order.
 func (b booking) after(before booking) (booking, error) {
 	switch {
 	case before.Ending == "":
@@ -182,8 +182,8 @@ func (b booking) options() []hotelstays.CallOption {
 	return storedOptions{Market: b.Recovery.Market, UserRef: b.Recovery.UserRef}.append(nil)
 }
 
-// lastBook returns Earlier for the next round: the time at which the last Book ended that may still make an order. It
-// is zero if Book was refused or absence is proven.
+// lastBook returns the field Earlier for the next round: the time at which the last Book that may still make an order
+// has ended. The time is zero if Book was refused or absence is proven.
 func (b booking) lastBook() time.Time {
 	switch {
 	case b.Ending != EndingAbandoned || b.BookBy.IsZero():
@@ -405,5 +405,5 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// wallClock converts a time to UTC without its monotonic reading, as it is after a store.
+// wallClock returns a time as a store returns it: in UTC, without a monotonic reading.
 func wallClock(t time.Time) time.Time { return t.UTC().Round(0) }

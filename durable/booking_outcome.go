@@ -14,7 +14,7 @@ type Ending string
 const (
 	// EndingFound: the order exists.
 	EndingFound Ending = "found"
-	// EndingReused: an order exists under the reference, but not the expected one.
+	// EndingReused: an order exists under the reference, but it is not the expected order.
 	EndingReused Ending = "reused"
 	// EndingAbsent: the recovery found no order.
 	EndingAbsent Ending = "absent"

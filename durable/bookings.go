@@ -1,4 +1,4 @@
-// The methods that all stores have.
+// The interface Bookings: the methods that every store has.
 
 package durable
 
@@ -50,7 +50,7 @@ type Bookings[Tx any] interface {
 	//	                                   Nothing was sent by this call: a worker will send it, or
 	//	                                   find no order if Book was already marked as started
 	Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
-	// Book does BeginTx and Send in one call, if you have no row of your own to commit.
+	// Book does BeginTx and Send in one call. Use it if you have no row of your own to commit.
 	Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	// CancelTx stores a cancellation in the caller's transaction. Once the transaction is
 	// committed, a worker sends Cancel once, and calls OnCancel with the result.
@@ -61,7 +61,7 @@ type Bookings[Tx any] interface {
 	// web page that waits. It reports only transactions of OnOutcome, OnCancel or OnOrder that this process has
 	// committed. Call stop at the end.
 	Watch(customerReferenceNo string) (changed <-chan struct{}, stop func())
-	// Wake makes a worker poll now, because a webhook reports an event of the order.
+	// Wake makes a worker read the order now. Call it when a webhook reports an event of the order.
 	Wake(ctx context.Context, customerReferenceNo string) error
 	// List returns the open bookings of the account. With Options.Clients and without ForAccount, it returns the open
 	// bookings of all accounts.
@@ -72,8 +72,8 @@ type Bookings[Tx any] interface {
 	Orders(ctx context.Context) iter.Seq2[FollowedOrder, error]
 	// Hanging names the calls of OnOutcome, OnCancel and OnOrder that hang in this process.
 	Hanging() []string
-	// Retry makes a worker poll now, because a person asks for it.
+	// Retry makes a worker poll for the order of a booking now. Call it when a person asks for a poll.
 	Retry(ctx context.Context, customerReferenceNo string) error
-	// Abandon ends a booking without an outcome, because a person gives it up.
+	// Abandon ends a booking without an outcome. Call it when a person gives the booking up.
 	Abandon(ctx context.Context, customerReferenceNo string) error
 }

@@ -60,15 +60,14 @@ const (
 	maxCancelPause = 30 * time.Second
 )
 
-// Why a cancellation has nothing to cancel, as words to store.
+// The reasons why a cancellation has nothing to cancel. These words are stored.
 const (
 	whyNotBooked  = "not booked"
 	whyBegunAgain = "begun again"
 	whyNeverSent  = "never sent"
 )
 
-// whyNothing has the error text for each of the words above, and for each ending of a booking that has made no order of
-// its own.
+// whyNothing has the error text for each of these reasons, and for each ending of a booking that made no order itself.
 var whyNothing = map[string]string{
 	whyNotBooked:         "no booking is stored under this reference; name the order by PlatformReferenceNo",
 	whyNeverSent:         "the booking was abandoned before it was sent; name another order by PlatformReferenceNo",
@@ -127,8 +126,8 @@ type cancellation struct {
 	Accepted bool `json:"accepted,omitempty"`
 	// ServiceFee is the fee in the answer to Cancel, or nil.
 	ServiceFee *types.Money `json:"serviceFee,omitempty"`
-	// Refusal is the service's error answer to Cancel. Problem says why Cancel was not sent. Nothing says why there was
-	// nothing to cancel: it is a key of whyNothing.
+	// Refusal is the service's error answer to Cancel. Problem says why Cancel was not sent. The field Nothing says why
+	// there was nothing to cancel: it is a key of whyNothing.
 	Refusal *hotelstays.APIError `json:"refusal,omitempty"`
 	Problem string               `json:"problem,omitempty"`
 	Nothing string               `json:"nothing,omitempty"`
@@ -311,8 +310,8 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 	return c
 }
 
-// tryAgain sets when a worker tries again. The pause is the time since the cancellation began, or since its booking
-// ended if that was later, within limits.
+// tryAgain sets when a worker tries again. The pause is as long as the cancellation has waited so far, but at least
+// cancelPause and at most maxCancelPause. The wait counts from the end of the booking, if that was later than CancelTx.
 func (c cancellation) tryAgain(at time.Time) cancellation {
 	c.Due = wallClock(at.Add(min(max(at.Sub(later(c.Begun, c.Bound)), cancelPause), maxCancelPause)))
 	return c

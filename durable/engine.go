@@ -1,4 +1,4 @@
-// The Engine: what callers of every store use.
+// The Engine: its options, and the methods that do not depend on the kind of a row.
 
 package durable
 
@@ -47,8 +47,8 @@ type Options[Tx any] struct {
 	// Clients is set.
 	Client BookingClient
 	// Clients, instead of Client, makes the Engine serve many accounts: see ForAccount. It returns the client whose
-	// Client.Account is account, or nil if the account is unknown. Clients is called often, so answer from memory. It
-	// must be safe for concurrent use.
+	// Client.Account is the parameter account, or nil if the account is unknown. Clients is called often, so answer from
+	// memory. It must be safe for concurrent use.
 	//
 	// Workers do not change the rows of an unknown account, until Clients returns a client or a person abandons the
 	// rows. These rows are listed, and logged every five minutes. An account gets at most half of the free workers, so
@@ -71,7 +71,7 @@ type Options[Tx any] struct {
 	// when ctx ends: a function that does not return blocks one worker of this process. The log names
 	// it.
 	OnOutcome func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error
-	// OnCancel stores the result of a cancellation of CancelTx. It is like OnOutcome, but ctx lasts at most ten
+	// OnCancel stores the result of a cancellation that CancelTx has stored. It is like OnOutcome, but ctx lasts at most ten
 	// seconds. Only processes that use CancelTx need it. A process without OnCancel leaves all cancellations to other
 	// processes.
 	//
@@ -90,9 +90,9 @@ type Options[Tx any] struct {
 	// The pause before the next read is a quarter of the time since the last change or Wake, but at
 	// least a minute and at most twelve hours.
 	OnOrder func(ctx context.Context, tx Tx, change *OrderChange) error
-	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at
-	// least one of 32 random bytes, not hex or base64 text. The first key encrypts, and all keys
-	// decrypt.
+	// Keys encrypt the requests that wait for Send, and the orders that are followed. At least one key
+	// is required. A key is 32 random bytes, not hex or base64 text. The first key encrypts, and all
+	// keys decrypt.
 	Keys []types.Secret
 	// BookTimeout bounds Book and Send, including their wait for the rate limit. Any positive duration is allowed.
 	// Default: hotelstays.OpBook.Timeout(), two minutes.
@@ -333,8 +333,8 @@ func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{},
 
 // Wake makes a worker of any process act now on everything under a reference: it polls for the order of a
 // booking, and reads the order of a cancellation and a followed order. Call it from a webhook handler with the event's
-// reference, but after the event's transaction has ended: Wake writes in separate transactions. Bookings
-// that are unknown, have ended or wait for Send stay as they are, without an error.
+// reference, but after the event's transaction has ended: Wake writes in separate transactions. Wake does
+// not change a booking that is unknown, has ended or waits for Send, and returns no error for it.
 func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
 	err := cmp.Or(wake(ctx, e, KindBooking, customerReferenceNo, booking.wake),

@@ -29,8 +29,8 @@ type Cancellation struct {
 	// Due is when a worker acts next, or when the lease of a worker ends.
 	Due    time.Time
 	Ending CancelEnding
-	// Cost is the expected fee when Cancel was sent, by Order.CancelFeeAt. It is nil if the order does
-	// not say.
+	// Cost is the expected fee when Cancel was sent, according to Order.CancelFeeAt. It is nil if the
+	// fee was unknown.
 	Cost *types.Money
 	// ServiceFee is the fee in the answer to Cancel, or nil.
 	ServiceFee *types.Money
@@ -53,7 +53,7 @@ type Cancellation struct {
 // The error matches ErrNothingToCancel if there is no such booking, or if it has ended as absent, failed
 // or reused. It matches ErrAlreadyCancelling if a cancellation under the same reference has not ended, and
 // ErrAlreadyCancelled if an earlier cancellation has cancelled the order. After an error roll tx back. Another cancellation
-// may begin if the earlier one was refused, left the order standing, or was of another order.
+// may begin if the earlier cancellation was refused, left the order standing, or was of another order.
 func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error {
 	return e.failed(e.beginCancel(ctx, tx, req, opts), "CancelTx: reference %q", req.CustomerReferenceNo)
 }
@@ -234,8 +234,8 @@ func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	return c
 }
 
-// endedOr continues after stored was written with the result err. It delivers a cancellation that has ended. Otherwise
-// it returns when the next step is due.
+// endedOr continues after the state stored was written; err is the result of the write. endedOr delivers a cancellation
+// that has ended. Otherwise it returns when the next step is due.
 func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation, err error) (due time.Time, _ error) {
 	switch {
 	case err != nil:

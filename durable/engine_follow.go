@@ -80,7 +80,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of re
 	log := e.log.With(slog.String("reference", row.Reference), slog.String("order", f.PlatformReferenceNo))
 	order, others := identify(of.orders, f.PlatformReferenceNo)
 	if f.Other = strings.Join(others, ", "); f.Other != s.was.Other && f.Other != "" {
-		log.ErrorContext(ctx, "another order is under the reference of a followed order; OnOrder is not called for it, look at it",
+		log.ErrorContext(ctx, "another order is under the reference of a followed order; OnOrder is not called for it; check it by hand",
 			slog.String("other", f.Other))
 	}
 	if order != nil {
@@ -91,7 +91,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of re
 		return s
 	}
 	if s.next = f.lost(at); s.next.Settled {
-		log.ErrorContext(ctx, "a followed order has disappeared, and is no longer read; look at it")
+		log.ErrorContext(ctx, "a followed order has disappeared, and is no longer read; check it by hand")
 	} else if f.MissingSince.IsZero() {
 		log.WarnContext(ctx, "a followed order has disappeared")
 	}

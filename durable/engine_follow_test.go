@@ -209,7 +209,7 @@ func TestMissingOrderIsLoggedAndFinallyNoLongerFollowed(t *testing.T) {
 		due, err := e.work(durable.KindOrder)
 		require.NoError(t, err)
 		assert.True(t, due.IsZero(), "nothing is left to do")
-		assert.Contains(t, e.log.String(), "level=ERROR msg=\"a followed order has disappeared, and is no longer read; look at it\"")
+		assert.Contains(t, e.log.String(), "level=ERROR msg=\"a followed order has disappeared, and is no longer read; check it by hand\"")
 		assert.Equal(t, durable.Over, e.row(durable.KindOrder, "ref-1").Life)
 	})
 }

@@ -60,7 +60,7 @@ type logText struct {
 func (l *logText) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	assert.Regexp(l.t, `reference[= ]\S|rows=|StatusMeanings|cannot look for what is due|a step panicked`, string(line))
+	assert.Regexp(l.t, `reference[= ]\S|rows=|StatusMeanings|cannot look for due rows|a step panicked`, string(line))
 	return l.text.Write(line)
 }
 

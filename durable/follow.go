@@ -23,7 +23,7 @@ const (
 	// failedPause is the longest pause after a failed read of a followed order or of a
 	// cancellation's order.
 	failedPause = 5 * time.Minute
-	// missingFor is how long every answer must lack an order before workers stop reading it.
+	// missingFor is how long an order must be missing from every answer before workers stop reading the order.
 	missingFor = 30 * 24 * time.Hour
 )
 

@@ -58,7 +58,7 @@ func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returne
 		case <-time.After(wait):
 		}
 		e.calls.Store(c, nil)
-		e.log.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
+		e.log.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it blocks one worker of this process",
 			slog.String("reference", c.Reference))
 		if err := e.hold(ctx, c.ID); err != nil {
 			e.log.WarnContext(ctx, "another process may call "+c.name+" as well",

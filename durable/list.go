@@ -31,8 +31,8 @@ type FollowedOrder struct {
 }
 
 // List returns the open bookings of the account, or with Options.Clients of all accounts. It reads them in pages,
-// without a transaction. Due is when a worker acts next, or when the lease of a worker ends. Unverified counts the polls that ended as unverified: if it keeps growing, a person
-// must look at the booking.
+// without a transaction. Due is when a worker acts next, or when the lease of a worker ends. Unverified counts the polls
+// that could not verify whether an order exists. If this number keeps growing, a person must check the booking.
 //
 // For a row that somebody has changed by hand, the list yields an error that names the reference,
 // and continues. An error of the database ends the list.

@@ -65,7 +65,7 @@ type storedOptions struct {
 	MaxVoucherBytes  int64                                                    `json:"-"`
 }
 
-// unfit is an option that refuse reports if it is given.
+// unfit is an option that a method cannot accept. The function refuse reports it if the caller has given it.
 type unfit struct {
 	option  string
 	given   bool

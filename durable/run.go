@@ -24,8 +24,8 @@ const (
 	unreadablePause = 5 * time.Minute
 	// lockedPause is how long Run skips a row that another process has locked, or has just leased.
 	lockedPause = 5 * time.Second
-	// A row waits for sharePause if its account has its share of the workers, and for unknownPause if its
-	// account is unknown.
+	// A row waits for sharePause if its account already uses its share of the workers, and for
+	// unknownPause if its account is unknown.
 	sharePause   = time.Second
 	unknownPause = time.Minute
 	// claimTimeout bounds the statements that look for work.
@@ -37,13 +37,13 @@ const (
 	together = 100
 )
 
-// Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the step after
-// that is due, or the zero time if the row has ended. If err == ErrMoved, another process has changed or leased
+// Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the following
+// step is due, or the zero time if the row has ended. If err == ErrMoved, another process has changed or leased
 // the row: look at the row again in a second. Do not use errors.Is, because an error of the caller's function may
 // match it, too.
 //
 // workers is how many rows of the kind the scheduler works on at the same time in this process. With Options.Clients a row
-// waits while its account is unknown, or has its share of the workers.
+// waits while its account is unknown, or already uses its share of the workers.
 func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.Time, err error) {
 	e = e.of(row.Account)
 	if e.client == nil && row.Unreadable == nil {
@@ -157,7 +157,7 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 			}
 			jobs, err := r.claim(ctx, kind, free)
 			if err != nil && ctx.Err() == nil {
-				e.log.WarnContext(ctx, "cannot look for what is due", slog.String("error", err.Error()))
+				e.log.WarnContext(ctx, "cannot look for due rows", slog.String("error", err.Error()))
 			}
 			for _, rows := range jobs {
 				started = true
@@ -352,8 +352,8 @@ func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 	r.each(ctx, kind, rows, func(ctx context.Context, row *Row) (time.Time, error) { return r.next(ctx, row) })
 }
 
-// each calls step for each row, on as many workers as are free. While a slow function such as OnOutcome keeps one
-// worker, other workers do the other rows.
+// each calls step for each row, on as many workers as are free. While a slow function such as OnOutcome blocks
+// one worker, other workers continue with the other rows.
 func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(context.Context, *Row) (time.Time, error)) {
 	left := make(chan *Row, len(rows))
 	for i := range rows {
@@ -389,7 +389,7 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	default:
 		r.log.ErrorContext(ctx, "a step failed; it is tried again later",
 			slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference), slog.String("error", err.Error()))
-		if isOfHandler(err) || stepCtx.Err() == nil { // if only stepCtx has ended, other steps were slow: try again at once
+		if isOfHandler(err) || stepCtx.Err() == nil { // if only stepCtx has ended, other steps were slow: try again immediately
 			now = now.Add(lease)
 		}
 		r.endLease(ctx, row, now)

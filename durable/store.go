@@ -21,8 +21,8 @@ const (
 	KindOrder   Kind = "order" // a followed order
 )
 
-// Life says whether workers still have to act on a row. The zero value is not set: an Engine never stores it,
-// and reports a row with it as unreadable.
+// Life says whether workers still have to act on a row. An Engine never stores the zero value, and
+// reports a row with the zero value as unreadable.
 type Life int
 
 // The lives of a row. Their numbers may be stored.
@@ -81,9 +81,9 @@ type Store[Tx any] interface {
 	Save(ctx context.Context, tx Tx, row *Row) error
 	// Read is like Look, but without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
-	// List returns up to limit open rows of the kind of after, in an order that does not change, starting
-	// behind after. For the first rows, after has only an ID without a reference. If all is false, it returns only
-	// rows of the account of after.
+	// List returns up to limit open rows that come behind the row after, in an order that does not change. They have the
+	// kind of that row. For the first rows, the row after has only an ID without a reference. If the parameter all is
+	// false, List returns only rows of that row's account.
 	List(ctx context.Context, after Row, all bool, limit int) ([]Row, error)
 	// Failed puts the names of the Store's package and of the call in front of err. If the database
 	// names the cause, Failed adds what to do.
@@ -105,9 +105,9 @@ type DueLook struct {
 	Account string // the only account whose rows are wanted; empty: all accounts
 	At      time.Time
 	Limit   int // maximum number of rows
-	// Each and After matter only for all accounts. The first Each rows of every account come before its
-	// further rows. Accounts are in the order of their names: first the accounts behind After, then the
-	// other accounts.
+	// Each and After matter only if Account is empty. Each is a number of rows: up to that many rows of every
+	// account come before all further rows. Accounts are in the order of their names: first the accounts
+	// behind After, then the other accounts.
 	After string
 	Each  int
 }

@@ -112,7 +112,7 @@ func (q *Queue[V]) next() *lane {
 }
 
 // Remove removes a caller whose ctx has ended, and reports whether it was waiting. If the caller was not waiting, Pop has
-// already returned it: give its slot back.
+// already returned its value: then release the slot that the caller got.
 func (q *Queue[V]) Remove(p Place) (waited bool) {
 	if p.caller == nil {
 		return false

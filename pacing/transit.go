@@ -24,7 +24,7 @@ type Transit struct {
 	// Enough is how many answers of a minute must prove an arrival before Transit relies on the longest proved transit. Use
 	// ten times the rate limit. With 0 Transit never relies on it.
 	Enough  int
-	Last429 time.Time // when the last 429 came, which proves an estimate wrong; zero if none came
+	Last429 time.Time // time of the last 429, which proves that an estimate was wrong; zero before the first 429
 
 	began      time.Time
 	this, last minute

@@ -1,4 +1,4 @@
-// Codes: what the envelope of an answer says.
+// The codes in the envelopes of answers.
 
 package types
 

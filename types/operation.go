@@ -75,8 +75,8 @@ func (op Operation) Timeout() time.Duration {
 // Scope is a permission of an OAuth token.
 type Scope string
 
-// The documented scopes. OrderVoucher needs ScopeBookingRead; what the others allow is
-// undocumented.
+// The documented scopes. OrderVoucher needs ScopeBookingRead. What the other scopes
+// allow is undocumented.
 const (
 	ScopeSearchRead    Scope = "search:read"
 	ScopeContentRead   Scope = "content:read"

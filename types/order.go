@@ -1,4 +1,4 @@
-// Orders: what Book creates and QueryOrders reads back.
+// Orders: Book creates them, and QueryOrders reads them.
 
 package types
 

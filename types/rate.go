@@ -69,8 +69,8 @@ type Board struct {
 	BoardDesc *I18N   `json:"boardDesc,omitempty"`
 }
 
-// Tax holds taxes and fees that governments receive. They are listed apart because no markup
-// applies to them.
+// Tax holds taxes and fees that governments receive. They are listed separately, because no
+// markup applies to them.
 type Tax struct {
 	Total *Money    `json:"total,omitempty"`
 	Items []TaxItem `json:"items,omitempty"`

@@ -26,7 +26,8 @@ type EmptyReasonCode string
 const (
 	EmptyReasonNoSupplierEnabled   EmptyReasonCode = "NO_SUPPLIER_ENABLED"
 	EmptyReasonNoSupplierPermitted EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
-	// EmptyReasonAllSuppliersExcluded: by market, currency, language or inventory restriction.
+	// EmptyReasonAllSuppliersExcluded: a restriction of market, currency, language or inventory has excluded every
+	// supplier.
 	EmptyReasonAllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED"
 	EmptyReasonNoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED" // all suppliers were asked, and all failed
 )

@@ -26,7 +26,7 @@ const redacted = "[redacted]"
 // JSON does not keep secrets: if you encode a request and decode it again, its secrets are "[redacted]", and the
 // client refuses it.
 type Secret struct {
-	_ [0]func() // no ==
+	_ [0]func() // makes == a compile error
 	// masked is a pointer, because package fmt does not follow a pointer to a string.
 	masked *string
 }
@@ -76,7 +76,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText returns String for encoding/json and other encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText takes text as the value.
+// UnmarshalText sets the value of the secret to text.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = NewSecret(string(text))
 	return nil

@@ -5,7 +5,7 @@ package types
 // VoucherStatus is the state of an order's voucher.
 type VoucherStatus string
 
-// The voucher states. None of them is an error.
+// The voucher states. No state is an error.
 const (
 	VoucherGenerated    VoucherStatus = "GENERATED"     // the only status with a document
 	VoucherNotGenerated VoucherStatus = "NOT_GENERATED" // no document yet; the booking is valid

@@ -1,4 +1,4 @@
-// Webhooks: what happened to an order.
+// The events of an order that webhooks report.
 
 package types
 
