@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-// Window is a rate limit of n requests in any span of the window's length. It serves callers in the order of
+// Window limits the requests to n in any time span of the window's length. It serves callers in the order of
 // pacing.Queue.
 type Window struct {
 	window, margin time.Duration

@@ -19,7 +19,7 @@ const (
 	// expiryWindow is how long before its expiry a token is renewed. A short-lived token is renewed in the last tenth
 	// of its life.
 	expiryWindow = 5 * time.Minute
-	// The pauses between failed renewals.
+	// The shortest and the longest pause after a failed renewal.
 	minPause = time.Second
 	maxPause = 30 * time.Second
 )
@@ -27,7 +27,7 @@ const (
 // Cache holds one token. Reading a fresh token takes one atomic load. Set the exported fields before use. Store and
 // TryLease are optional: they share tokens with other processes. Key makes the store's key of a token from its secret.
 type Cache struct {
-	// Secret returns the secret to fetch a token with. Each fetch calls Secret. If the service refuses the secret, the
+	// Secret returns the secret with which a token is fetched. Each fetch calls Secret. If the service refuses the secret, the
 	// fetch calls Secret once more.
 	Secret func(ctx context.Context) (types.Secret, error)
 	// Fetch gets a token. A lifetime of 0 means unknown.
@@ -60,10 +60,10 @@ type Cache struct {
 }
 
 // refusals delays fetches after the service has refused a token or the credential. The first two fetches are not
-// delayed. Further fetches come 2, 4, 8 and so on up to 60 seconds after the fetch before. If nothing was refused for
-// longer than the last pause and than two seconds, the pause does not grow. After a minute without a refusal the series
-// begins again. A successful call changes nothing: the service may accept a token for one operation and refuse it for
-// another.
+// delayed. Further fetches come 2, 4, 8 and so on up to 60 seconds after the fetch before. The pause does not grow if
+// nothing was refused for more than two seconds and for longer than the last pause. After a minute without a refusal the
+// series begins again. A successful call changes nothing: the service may accept a token for one operation and refuse it
+// for another.
 type refusals struct {
 	inARow int
 	next   time.Time // the earliest time of the next fetch
@@ -195,7 +195,7 @@ func (c *Cache) refusedCredential(now time.Time) error {
 	return c.Advise(c.refusal, "the next call asks for a token again")
 }
 
-// LastSecret returns the secret of the last fetch; the zero Secret before the first one.
+// LastSecret returns the secret of the last fetch, or the zero Secret before the first fetch.
 func (c *Cache) LastSecret() (last types.Secret) {
 	if secret := c.secret.Load(); secret != nil {
 		last = *secret
@@ -290,7 +290,8 @@ func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (a
 	return true, "a new token was refused, too; " + checkAccount + "; the next call uses another token"
 }
 
-// drop drops the refused token if it is the current token. If it must stay in use for now, drop returns for how long.
+// drop drops the refused token if it is the current token. If the token must stay in use for a while, drop
+// returns for how long.
 func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stays time.Duration) {
 	c.mu.Lock()
 	now := time.Now()

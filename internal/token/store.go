@@ -70,7 +70,7 @@ func (c *Cache) tryLease(ctx context.Context, key string, waited time.Duration) 
 }
 
 // load returns the shared token. found is false if the store has no token, or if its token was refused, has expired, or
-// does not expire later than renewed.
+// does not expire later than the token renewed.
 func (c *Cache) load(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, err error) {
 	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
 		t, err = c.Store.Load(ctx, key)

@@ -111,7 +111,7 @@ func (r *run) attempt(ctx context.Context) error {
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
-	// explainEnd must come before ended: after the end of ctx, a dial error as the cause of err proves nothing.
+	// Call explainEnd before ended, because after the end of ctx a dial error as the cause of err proves nothing.
 	err = r.explainEnd(ctx, withoutGuests(err))
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
 	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
@@ -211,8 +211,8 @@ func (r *run) keepCookies(resp *http.Response) {
 	}
 }
 
-// serviceTimeout returns the value of Timeout-Milliseconds: the remaining time minus a tenth of it, but minus a second
-// at most. In the difference the answer travels.
+// serviceTimeout returns the value of Timeout-Milliseconds. It is shorter than the remaining time, by a tenth but at most by
+// a second, because the answer must also travel back in the remaining time.
 func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }
@@ -332,7 +332,7 @@ const (
 	LogKind      = "kind"
 	LogOperation = "operation"
 	LogReference = "reference"
-	LogStatus    = "status" // of HTTP
+	LogStatus    = "status" // HTTP status
 	LogCode      = "code"
 	LogRequestID = "request_id"
 	LogTraceID   = "trace_id"

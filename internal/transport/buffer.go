@@ -17,13 +17,13 @@ const (
 	windowSize = 64 << 10
 )
 
-// shortReads limits each read to 16 KB, so that the decoder gets bytes early. Of a chunk of HTTP/1.1, net/http returns
-// nothing before the caller's buffer is full.
+// shortReads limits each read to 16 KB, so that the decoder gets bytes early. While a chunk of HTTP/1.1 arrives,
+// net/http returns nothing before the caller's buffer is full.
 type shortReads struct{ io.Reader }
 
 func (r shortReads) Read(b []byte) (int, error) { return r.Reader.Read(b[:min(len(b), 16<<10)]) }
 
-// Windows have a separate pool, so that they do not take the memory of large pages.
+// The pool windows is only for streams, so that a stream does not take a large buffer from the pool buffers.
 var buffers, windows sync.Pool
 
 // buffer is pooled memory for the body of one answer.
@@ -32,7 +32,7 @@ type buffer struct {
 	pool *sync.Pool
 }
 
-// newBuffer returns memory for a body of at most limit bytes. At first it has room for room bytes.
+// newBuffer returns memory for a body of at most limit bytes. At first the memory has space for room bytes.
 func newBuffer(pool *sync.Pool, body io.Reader, room, limit int64) *buffer {
 	b, ok := pool.Get().(*buffer)
 	if !ok {

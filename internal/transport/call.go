@@ -25,8 +25,8 @@ type Call struct {
 	Header    func() http.Header // returns a new header for each attempt
 	Body      []byte             // the same for every attempt
 	TraceID   string             // trace id in the log
-	// RequestID returns the Request-Id of an attempt. If nil, the id is a UUID. Timestamp, if set, returns its
-	// Client-Request-Timestamp. An error of either ends the call.
+	// RequestID returns the Request-Id of an attempt. If it is nil, the id is a UUID. Timestamp, if set, returns the
+	// Client-Request-Timestamp of an attempt. An error of one of these functions ends the call.
 	RequestID func(context.Context) (string, error)
 	Timestamp func(ctx context.Context, sent time.Time) (string, error)
 	// Mutates marks an operation that changes something (Book, Cancel): it is resent

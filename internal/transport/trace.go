@@ -60,9 +60,9 @@ func (t *trace) context(ctx context.Context) context.Context {
 }
 
 // ended calls the permit's Done, and reports whether the request may have reached the service. The events of the
-// transport can prove that it did not. Without events, a dial error or unsent proves it. unsent is true if the
-// transport refused the request with ErrNotSent, or if an *http.Transport did not read the body, because it refused a
-// header or its Proxy failed.
+// transport can prove that it did not. Without events, a dial error proves it, or the parameter unsent. It is
+// true if the transport refused the request with ErrNotSent, or if an *http.Transport did not read the body, because it
+// refused a header or its Proxy failed.
 func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	if err != nil {
 		resp = nil
@@ -94,8 +94,8 @@ func (t *trace) markSent() {
 	}
 }
 
-// result returns by when the request had arrived: the time of the answer's first byte, minus the time that the service
-// worked on the request (Server-Cost-Milliseconds). The service may round this header up, so its last millisecond does
+// result returns the latest time at which the request can have arrived: the time of the answer's first byte, minus the time
+// that the service worked on the request (Server-Cost-Milliseconds). The service may round this header up, so its last millisecond does
 // not count.
 func (t *trace) result(resp *http.Response) pacing.PermitResult {
 	if resp == nil {

@@ -14,7 +14,7 @@ import (
 
 //go:generate go run ./decodegen ../..
 
-// Target is what a document is decoded into.
+// Target describes the struct into which a document is decoded.
 type Target struct {
 	// Into points at the empty struct that receives the data. After an error the struct is empty again.
 	Into any

@@ -1,4 +1,4 @@
-// The lexer: JSON text, as encoding/json takes it.
+// The lexer, which accepts the same JSON texts as encoding/json.
 
 package wire
 
@@ -257,7 +257,7 @@ func (l *Lexer) element() bool {
 	return false
 }
 
-// maxDepth is how deep encoding/json lets values nest.
+// maxDepth is the maximum depth of nested values, as in encoding/json.
 const maxDepth = 10_000
 
 // skip validates and skips a value of any type. depth is the number of objects and arrays around it.

@@ -34,7 +34,7 @@ func (l *Lexer) note(want, got string) {
 	}
 }
 
-// unfit notes that the value that was just read is a mismatch.
+// unfit notes that the last value is a mismatch.
 func (l *Lexer) unfit(want, got string) {
 	l.note(want, got)
 	l.mismatched = true

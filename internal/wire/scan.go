@@ -33,8 +33,8 @@ const (
 	high = 0x8080808080808080 // the highest bit of each byte of the word
 )
 
-// SkipPlain returns where plain text that begins at i ends: at a quote, a backslash, a control character, or the end of
-// b.
+// SkipPlain returns the index at which the plain text that begins at i ends. The text ends at a quote, a backslash,
+// a control character, or the end of b.
 //
 // It compares eight bytes in one step. In found, the highest bit of each special byte is set. A subtraction with a
 // borrow may also set the bits of later bytes, so only the first bit counts.

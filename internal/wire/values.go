@@ -144,8 +144,8 @@ func Pointer[T any](l *Lexer, read func(*Lexer, *T)) *T {
 	return v
 }
 
-// Map reads an object whose values are all of one type; null is nil. A key that comes twice makes
-// the answer unusable.
+// Map reads an object whose values are all of one type; null is nil. A key that occurs twice
+// makes the answer unusable.
 func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
 	if l.peek() != '{' {
 		l.noObject()

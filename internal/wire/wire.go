@@ -35,7 +35,7 @@ type Envelope struct {
 	Mismatches
 }
 
-// Mismatch is a value whose JSON type is not the documented one.
+// Mismatch is a value whose JSON type is not the documented type.
 type Mismatch struct {
 	Path string // the path of the value, such as data.hotelOrder.rooms[0].rate.netRate.amount
 	Want string // the expected type: integer, number, string, boolean, array or object
@@ -89,7 +89,7 @@ type UnusableError struct{ Path, Problem string }
 
 func (e *UnusableError) Error() string { return e.Path + " " + e.Problem }
 
-// Encode writes a request body.
+// Encode returns the JSON of a request body.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
