@@ -2,13 +2,14 @@ package judge_test
 
 import "strings"
 
-// offerX returns an offer with the id x. room is the price of one room, and all is the price of all rooms.
+// offerX returns an offer with the id x. The parameters are the price of one room and the price of all rooms.
 func offerX(room, all string) string {
 	return `{"ratePkgId":"x","refundableMode":"no","checkIn":"2000-03-10","checkOut":"2000-03-13",` +
 		`"rate":{"netRate":{"currency":"EUR","amount":` + room + `}},"totalRate":{"netRate":{"currency":"EUR","amount":` + all + `}}}`
 }
 
-// changes lists changes of one exchange of life, named by at. found lists the broken rules, each with the first wrong path.
+// changes lists changes of the exchanges that life records. The field at names the changed exchange. The field found lists the
+// rules that the change breaks, each with the first wrong path.
 var changes = []struct{ at, old, new, found string }{
 	{"search", `"rating":4.5`, `"rating":4.5.5`, "envelope/success code, envelope/success msg, envelope/success data"},
 	{"search", `"hasMore":true}}`, `"hasMore":true}}7`, "envelope/success code, envelope/success msg, envelope/success data"},

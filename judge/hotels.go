@@ -35,7 +35,7 @@ func (x *exam) paged(group string, elements, asked, data value, standard int) {
 	x.memory.put(key, total)
 }
 
-// query returns a hash of the members of the request that stay equal from page to page.
+// query returns a hash of the request without its page number, so that all pages of a search have the same hash.
 func (x *exam) query() uint64 {
 	if x.queried != 0 {
 		return x.queried
@@ -99,7 +99,7 @@ func basic(x *exam, o value) {
 func hotelList(x *exam, o value) {
 	hotels := o.get("list")
 	x.paged("list", hotels, x.asked, o, 50)
-	// The rule of the form ("") requires a session. Without hotels a session has no use, so value/members judges it.
+	// Without hotels nobody needs the session, so a missing session breaks only value/members, which is a Doubt.
 	rule := ""
 	if hotels.len() == 0 {
 		rule = "value/members"
@@ -170,7 +170,7 @@ func (x *exam) sorted(hotels value, by string) {
 func aHotel(x *exam, h value) {
 	id, platform, rooms := h.get("id").str(), h.get("platformHotelId").str(), h.get("rooms")
 	for room := range rooms.all() {
-		if repeated := room.get("hotelId").str(); id != "" { // if the hotel has no id, its rooms may have another id of the hotel
+		if repeated := room.get("hotelId").str(); id != "" { // without this id, a room may name any id of the hotel
 			x.is("list/room-hotel", repeated == id || repeated == platform, room.get("hotelId"), "the hotel's id")
 		}
 	}

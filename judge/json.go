@@ -61,7 +61,7 @@ func unquoted(raw []byte) string {
 	if wire.SkipPlain(raw, 1) == len(raw)-1 {
 		return string(raw[1 : len(raw)-1])
 	}
-	var s string // only a string with escapes needs it, so only such a string allocates it
+	var s string // allocated only for a string with escapes
 	_ = json.Unmarshal(raw, &s)
 	return s
 }

@@ -48,7 +48,7 @@ type Options struct {
 	MaxQueued int
 	// MemoryAge is how long earlier answers are remembered. The default is 2 hours.
 	MemoryAge time.Duration
-	// MaxRemembered is how many hotels, offers, orders and so on are remembered. The default is 100000.
+	// MaxRemembered is the maximum number of remembered values, such as hotels, offers and orders. The default is 100000.
 	MaxRemembered int
 }
 
@@ -98,7 +98,7 @@ type Finding struct {
 	More int `json:"more,omitempty"`
 }
 
-// Exchange is a request and its answer. For a webhook, only the request and Event are set.
+// Exchange is a request and its answer. An event of a webhook has no answer, so Status, Header and Body are not set.
 type Exchange struct {
 	Time        time.Time // when the last byte of the answer had arrived
 	URL         string
@@ -107,7 +107,7 @@ type Exchange struct {
 	Status      int
 	Header      http.Header
 	Body        []byte
-	Event       bool
+	Event       bool // whether the request delivers an event of a webhook
 }
 
 // Judgement is the result of judging an exchange.
@@ -132,14 +132,14 @@ type exam struct {
 	recent   [64]string     // a cache: rules that are already in Tried
 }
 
-// priced holds the prices of an offer. net is for all rooms. lowest and highest limit what the hotel's minPrice may say
-// about the offer, from the net price of one room to the gross price of all rooms with taxes.
+// priced holds the prices of an offer. The field net is the net price of all rooms. The field lowest is the net price of one
+// room, and the field highest is the gross price of all rooms with taxes. A hotel's minPrice may be any price between these.
 type priced struct {
 	net             money
 	lowest, highest float64
 }
 
-// is adds a finding unless ok is true, and returns ok. The rule "" means formRule.
+// is adds a finding if ok is false, and returns ok. The rule "" stands for the rule in the field formRule.
 func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	if rule == "" {
 		rule = x.formRule
@@ -150,7 +150,7 @@ func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	return ok
 }
 
-// has does the same as is for a part of the answer outside its JSON text, such as a header. what names the part.
+// has adds a finding if ok is false. It is for a part outside the JSON text, such as a header. The parameter what names the part.
 func (x *exam) has(rule string, ok bool, what, want string) {
 	if x.tries(rule); !ok {
 		x.found(rule, func(bool) string { return what }, "string", want)
@@ -256,7 +256,7 @@ func (x *exam) answer() {
 	x.limits(success, code)
 	if x.Status >= http.StatusInternalServerError {
 		timeout := x.Status == http.StatusGatewayTimeout && (x.op == "Book" || x.op == "Cancel")
-		x.has("errors/unlisted", timeout, "HTTP status", "a documented one")
+		x.has("errors/unlisted", timeout, "HTTP status", "a documented HTTP status")
 		return
 	}
 	msg, data := root.get("msg"), root.get("data")
@@ -297,8 +297,8 @@ func (x *exam) failure(code int) {
 	own := map[int]types.Operation{types.CodeDuplicateBooking: "Book", types.CodeRateChanged: "Book",
 		types.CodeVoucherTooLarge: "OrderVoucher", types.CodeAmbiguousReference: "OrderVoucher"}[code]
 	listed := x.Status/100 == 2 || x.Status == 400 || x.Status == 401 || x.Status == 403 || x.Status == 429 || x.Status == 404 && orders
-	x.has("errors/unlisted", listed, "HTTP status", "a documented one")
-	x.has("errors/unlisted", own == "" || own == x.op, "code", "one of the operation")
+	x.has("errors/unlisted", listed, "HTTP status", "a documented HTTP status")
+	x.has("errors/unlisted", own == "" || own == x.op, "code", "a code of the operation")
 	if x.op == "OrderVoucher" && (x.Status == http.StatusNotFound || code == types.CodeNotFound) {
 		x.has("voucher/not-found", x.Status == http.StatusNotFound && code == types.CodeNotFound, "code", "HTTP 404 with code 100000404")
 	}

@@ -36,7 +36,7 @@ func call(t *testing.T, j *judge.Judge, path, session, body string, read int64) 
 	resp, err := through.RoundTrip(req)
 	require.NoError(t, err)
 	answer := io.LimitReader(resp.Body, read)
-	for range 2 { // an http.Client may read on after the end
+	for range 2 { // an http.Client may read again after the end of the body
 		_, err = io.Copy(io.Discard, answer)
 		require.NoError(t, err)
 	}
@@ -50,8 +50,8 @@ const (
 	gzipped     = "\x1f\x8b"
 )
 
-// Exchanges are judged one at a time. An exchange is dropped and counted if MaxQueued others wait, or if its body is too long
-// or was not read to its end.
+// Exchanges are judged one at a time. An exchange is dropped and counted if the queue would exceed MaxQueued bytes, or if the
+// caller did not read the body to its end.
 func TestQueueIsBounded(t *testing.T) {
 	hold, judged := make(chan struct{}), make(chan struct{}, 99)
 	j := judge.New(&judge.Options{MaxQueued: 62, OnFinding: func(f judge.Finding) {
@@ -78,7 +78,7 @@ func TestQueueIsBounded(t *testing.T) {
 	assert.Len(t, judged, 1)
 	call(t, j, queryOrders, "", page, whole)
 	j.Wait()
-	assert.Len(t, judged, 2, "what was judged leaves the queue")
+	assert.Len(t, judged, 2, "a judged exchange leaves the queue")
 }
 
 func TestAnswersAbove16MiBAreDropped(t *testing.T) {
@@ -139,10 +139,10 @@ func TestJudgeForgetsOldAndSurplusValues(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		assert.True(t, known())
 		time.Sleep(32 * time.Minute)
-		assert.False(t, known(), "it is older than MemoryAge")
+		assert.False(t, known(), "the ticket is older than MemoryAge")
 		ticket(0)
 		time.Sleep(61 * time.Minute)
-		assert.False(t, known(), "nothing was judged for longer than MemoryAge")
+		assert.False(t, known(), "the ticket is older than MemoryAge, and the judge had nothing to do meanwhile")
 		ticket(0)
 		for n := range 4 {
 			ticket(1 + n)
@@ -155,7 +155,7 @@ func TestJudgeForgetsOldAndSurplusValues(t *testing.T) {
 	})
 }
 
-// The handler sets the time limit of the body, so nobody may read the body before it.
+// The handler sets the time limit for reading the body, so the judge must not read the body before the handler.
 func TestEventIsJudgedWhenItsHandlerHasReadIt(t *testing.T) {
 	event := fmt.Sprintf(`{"customerReferenceNo":"r","event":"order_paid","eventTime":%d}`, time.Now().UnixMilli())
 	for name, test := range map[string]struct {
@@ -190,7 +190,7 @@ func TestEventIsJudgedWhenItsHandlerHasReadIt(t *testing.T) {
 	}
 }
 
-// The time that this takes must not grow with the square of the list.
+// The list is so long that the test would time out if the time of judging grew with the square of the length.
 func TestSameFaultOfManyElementsIsOneFinding(t *testing.T) {
 	const n = 200_000
 	was := judge.New(nil).Look(judge.Exchange{Time: time.Now(), URL: "https://h/api/search/destinations", Status: 200,
@@ -202,7 +202,7 @@ func TestSameFaultOfManyElementsIsOneFinding(t *testing.T) {
 	assert.Equal(t, n, more["data.destinations[1]"])
 }
 
-// No answer of a service, and no event of a stranger, may end the process.
+// The judge must not panic, whatever a service answers and whatever a stranger sends as an event.
 func FuzzLook(f *testing.F) {
 	for _, body := range []string{
 		`{"code":0,"msg":"","data":{"list":[{"id":"a","minPrice":{"amount":1,"currency":"EUR"},"rooms":[{"rates":[{"ratePkgId":"x"}]}]}],"basic":{}}}`,

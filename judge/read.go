@@ -29,10 +29,10 @@ func (k kind) String() string {
 	return [...]string{"nothing", "null", "boolean", "number", "string", "array", "object"}[k]
 }
 
-// node is a JSON value. The nodes of its members or elements, and of the values inside these, follow it up to the index
-// next.
+// node is a JSON value. In the list of nodes, the values inside a list or object follow its node. The field next is the index
+// after the last of these nodes.
 type node struct {
-	key, from, to, next int32 // key is where the name of a member begins in the text; from and to bound the value
+	key, from, to, next int32 // in the text, a member's name begins at key; the value begins at from, and ends before to
 	in                  int32 // the node of the list or object that contains the value
 	// twin is the node of the rate, if this node is a totalRate with the same text. Such a totalRate shares the rate's members.
 	twin  int32
@@ -56,7 +56,8 @@ type mismatch struct {
 	lacks, want string
 }
 
-// met is a value that is compared with other values after the whole text was read. document.met has inner values first.
+// met is a value that is compared with other values after the whole text was read. In the field document.met, a value comes
+// after the values inside it.
 type met struct {
 	at int32
 	*field
@@ -66,7 +67,7 @@ type met struct {
 type value struct {
 	*document
 	at    int32
-	lacks string // if not empty, the value is absent, and lacks is the name that the object has no member for
+	lacks string // the name of the missing member if the value is absent, else empty
 }
 
 // deepest is how many levels deep values may be nested.
@@ -176,7 +177,7 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 	for first := true; ; first = false {
 		var member *field
 		name, quote, end, child := i+1, 0, 0, len(d.nodes)
-		// Most members come in the documented order and without blanks, so these names are tried first.
+		// Most answers have the documented order of members and no blanks, so the next documented names are tried first.
 		for n, this := range s.fields[next:] {
 			if end = i + len(this.quoted); end <= len(d.text) && string(d.text[i:end]) == this.quoted {
 				member, quote, next = this, end-2, next+n+1

@@ -110,7 +110,7 @@ func ticket(x *exam, o value) {
 	x.memory.put(x.memory.key("life", o.get("ticket").str()), &life{x.Time, time.Duration(ttl) * time.Second})
 }
 
-// claimed returns for how long a JWT says that it is valid (exp minus iat), or 0 if it does not say so.
+// claimed returns the lifetime in the claims of a JWT (exp minus iat). It returns 0 if a claim is missing.
 func claimed(token string) time.Duration {
 	var claims struct{ IAT, EXP float64 }
 	if parts := strings.Split(token, "."); len(parts) == 3 {

@@ -4,7 +4,7 @@ package judge
 
 import "slices"
 
-// Grade is how sure a finding is. The zero value is not set.
+// Grade is how certain a finding is. The zero value means that no grade is set.
 type Grade string
 
 // The grades of findings.
@@ -23,7 +23,7 @@ type Rule struct {
 	Name string `json:"rule"`
 	// Section is the section of the API document.
 	Section string `json:"section"`
-	// Promise is what must hold.
+	// Promise is the sentence that must be true.
 	Promise string `json:"promise"`
 	Grade   Grade  `json:"grade"`
 }
@@ -151,8 +151,8 @@ var rules = []Rule{
 	{"limits/shared", "Limits", "X-RateLimit-Remaining is 0 in an HTTP 429", Hint},
 }
 
-// formRules maps an operation to the rule about the form of its successful answers. In shapes, the type has the
-// operation's name.
+// formRules maps an operation to the rule about the form of its successful answers. The constant shapes contains a type with
+// the name of the operation.
 var formRules = map[string]string{"Ticket": "ticket/form", "Destinations": "destinations/form", "HotelsMetadata": "metadata/form",
 	"HotelStaticDetail": "static/form", "HotelList": "list/form", "HotelRates": "rates/form", "CheckAvail": "check/form", "Book": "book/form",
 	"QueryOrders": "orders/form", "OrderVoucher": "voucher/form", "Cancel": "cancel/form", "Event": "webhook/form"}

@@ -65,7 +65,7 @@ func (t *tape) say(name string, op types.Operation, body string) string {
 	return string(answer)
 }
 
-// member returns the value of the first member of that name.
+// member returns the value of the first member with this name in a JSON text.
 func (t *tape) member(text, name string) string {
 	t.Helper()
 	found := regexp.MustCompile(`"` + name + `":"([^"]+)"`).FindStringSubmatch(text)
@@ -139,8 +139,8 @@ func life(test *testing.T) []spoken {
 	return append(append(t.said, events...), spoken{"event again", events[1].Exchange})
 }
 
-// changed replaces old by new in the answer, or in the request if the name of the exchange begins with ">". old is a text of the
-// body, the name of a header with a colon, "status:", or "clock:", to which new is added.
+// changed replaces old by new in the answer, or in the request if the name of the exchange begins with ">". The parameter old is
+// a text of the body, the name of a header with a colon, or "status:". If old is "clock:", the exchange's time moves on by new.
 func (s spoken) changed(t *testing.T, old, new string) judge.Exchange {
 	ex, request := s.Exchange, s.name[0] == '>'
 	header, body := &ex.Header, &ex.Body
@@ -169,7 +169,8 @@ func (s spoken) changed(t *testing.T, old, new string) judge.Exchange {
 	return ex
 }
 
-// found changes the exchange at, judges the whole tape, and returns the rule and the path of each finding.
+// found changes the exchange whose name is the parameter at, and judges the whole tape. It returns the rule and the path of each
+// finding.
 func found(t *testing.T, tape []spoken, at, old, new string) string {
 	j, list, changed := judge.New(nil), []string{}, false
 	for _, said := range tape {

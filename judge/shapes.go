@@ -73,7 +73,8 @@ OrderVoucher customerReferenceNo string platformReferenceNo! name supplierRefere
 Cancel serviceFee! Money status! 0|1|2|3|4|5
 Event customerReferenceNo! name hotelConfirmNo string event! order_created|order_paid|order_cancelled|order_modified eventTime int`
 
-// leaf is a type without members. fits, if set, checks the documented form of the JSON text, and plausible checks the usual range.
+// leaf is a type without members. If the functions are set, fits checks the documented form of the JSON text, and plausible
+// checks the usual range of the value.
 type leaf struct {
 	kind            kind
 	fits, plausible func([]byte) bool
@@ -89,7 +90,7 @@ func matching(pattern string) func([]byte) bool {
 	return texts(regexp.MustCompile("^(?:" + pattern + ")$").MatchString)
 }
 
-// integers returns a check that accepts integers from least on.
+// integers returns a check that accepts the integer least and all larger integers.
 func integers(least int) func([]byte) bool {
 	return func(raw []byte) bool {
 		n, err := strconv.Atoi(string(raw))
@@ -174,7 +175,7 @@ type field struct {
 	same       []int // indexes in samenesses
 }
 
-// A search for one room usually has the same text for both.
+// In a search for one room, both members usually have the same JSON text.
 var rate, totalRate = forms["Pkg"].named["rate"], forms["Pkg"].named["totalRate"]
 
 // anything is a value whose type is not documented.

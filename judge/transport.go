@@ -74,8 +74,8 @@ func (j *Judge) report(ex Exchange) {
 	}
 }
 
-// sampled reports whether an exchange is judged. Calls about tokens and orders are always judged. Of a session, either all other
-// calls are judged, or none of them.
+// sampled reports whether an exchange is judged. Calls about tokens and orders are always judged. The sample consists of
+// sessions: all other calls of a session are judged, or all of them are skipped.
 func (j *Judge) sampled(op types.Operation, session, body string) bool {
 	switch op {
 	case "", "Ticket", "OAuthToken", "Book", "Cancel", "QueryOrders", "OrderVoucher":
@@ -87,8 +87,8 @@ func (j *Judge) sampled(op types.Operation, session, body string) bool {
 // maxBody is the maximum size of a judged body in bytes.
 const maxBody = 16 << 20
 
-// Transport returns a RoundTripper that sends requests with next, and judges the answers. A client that downloads a
-// voucher through it cannot check the connected address, because it is no *http.Transport.
+// Transport returns a RoundTripper that sends requests with next, and judges the answers. The RoundTripper is no
+// *http.Transport. So a client that downloads a voucher with it cannot check to which address it connects.
 func (j *Judge) Transport(next http.RoundTripper) http.RoundTripper { return transport{j, next} }
 
 type transport struct {
@@ -166,7 +166,7 @@ func (c *copied) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// Webhook returns a handler that passes events on to next. It judges an event when next has read it.
+// Webhook returns a handler that passes events on to next. It judges an event after next has read the event's body.
 func (j *Judge) Webhook(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ex := Exchange{URL: req.URL.String(), Request: req.Header.Clone(), Event: true}
@@ -183,7 +183,7 @@ type testingT interface {
 	Errorf(format string, args ...any)
 }
 
-// Test returns a Judge that judges each answer as soon as it was read, and fails t for each violation.
+// Test returns a Judge that judges each answer as soon as the answer's body was read. The Judge fails t for each violation.
 func Test(t testingT) *Judge {
 	t.Helper()
 	j := New(&Options{OnFinding: func(f Finding) {

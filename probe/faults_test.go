@@ -361,7 +361,7 @@ func TestFindingAboutAnHTTPStatusNamesIt(t *testing.T) {
 	for _, result := range report.Results {
 		reasons += result.Reason
 	}
-	assert.Contains(t, reasons, "HTTP status: expected a documented one, got 503")
+	assert.Contains(t, reasons, "HTTP status: expected a documented HTTP status, got 503")
 }
 
 // The reason names each wrong member, where it is wrong first, and what was expected there. The evidence has this list

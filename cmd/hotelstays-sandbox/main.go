@@ -124,7 +124,7 @@ type settings struct {
 
 const defaultAddr = "127.0.0.1:8080"
 
-// parse reads the flags twice: first to find -config, and again after the file, because flags override its values.
+// parse reads the flags, and then the file of -config. After that it reads the flags again, because flags override the file.
 func parse(args []string, stderr io.Writer) (*settings, error) {
 	set := &settings{config: hotelstaystest.Config{Addr: defaultAddr}}
 	flags := set.flags()

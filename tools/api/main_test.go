@@ -103,7 +103,7 @@ func TestTwoTypesWithTheSameNameAreRefused(t *testing.T) {
 	}
 }
 
-func TestPageMustListThePackagesOutsideThePromise(t *testing.T) {
+func TestPageMustListEveryPackageThatAMinorVersionMayChange(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const before = "Nothing changes, except in `a`,\n`b` and `c`. The rest `stays`;\n"
 	if err := os.WriteFile("page", []byte(before), 0o644); err != nil {
@@ -123,7 +123,7 @@ func TestPageMustListThePackagesOutsideThePromise(t *testing.T) {
 func TestBreakingChangeMustBeAnnounced(t *testing.T) {
 	for name, test := range map[string]struct {
 		next, released, changelog string
-		want                      string // of the error
+		want                      string // part of the error's text
 	}{
 		"the API is unchanged":        {next: "a\nb\n"},
 		"a name is new":               {next: "a\n", want: "+b\n"},
@@ -132,7 +132,7 @@ func TestBreakingChangeMustBeAnnounced(t *testing.T) {
 		"a change breaks callers":     {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
 		"the changelog announces a breaking change": {next: "a\nb\n", released: "a\nc\n",
 			changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
-		"a package outside the promise loses a name": {next: "a\nb\n", released: "a\n" + outside[0] + " func F()\n"},
+		"a package that a minor version may change loses a name": {next: "a\nb\n", released: "a\n" + outside[0] + " func F()\n"},
 		"only an older release announces the change": {next: "a\nb\n", released: "a\nc\n",
 			changelog: "\n## [Unreleased]\n\n## [1.0.0]\n\n### Renamed or removed\n", want: "CHANGELOG.md"},
 	} {

@@ -38,7 +38,7 @@ type Screen struct {
 	Scheme        string
 }
 
-// Screens are the screens on which every page is tested.
+// Screens lists the window sizes and colour schemes in which every page is tested.
 var Screens = []Screen{
 	{"desktop", 1280, 800, "light"}, {"desktop-dark", 1280, 800, "dark"},
 	{"phone", 360, 740, "light"}, {"phone-dark", 360, 740, "dark"},

@@ -161,7 +161,7 @@ func TestOncallPageIsReadableOnEachScreen(t *testing.T) {
 func TestBookingCanBeAbandonedWithTheKeyboard(t *testing.T) {
 	for _, bookings := range []int{3, 5_000} {
 		w := newOpenWork(bookings)
-		p := openOncall(t, w, browsertest.Screens[bookings%2]) // one with a light and one with a dark colour scheme
+		p := openOncall(t, w, browsertest.Screens[bookings%2]) // the index 1 has a dark colour scheme, the index 0 a light one
 		p.WaitFor("main", "trip-0001")
 		if bookings > 3 {
 			tabTo(p, t, "q")

@@ -21,7 +21,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// startSandbox starts a sandbox with the page.
 func startSandbox(t *testing.T, config ...hotelstaystest.Config) *hotelstaystest.Server {
 	t.Helper()
 	c := append(config, hotelstaystest.Config{})[0]
@@ -31,7 +30,6 @@ func startSandbox(t *testing.T, config ...hotelstaystest.Config) *hotelstaystest
 	return srv
 }
 
-// openPage opens the page.
 func openPage(t *testing.T, srv *hotelstaystest.Server, screen browsertest.Screen, query string) *browsertest.Tab {
 	t.Helper()
 	return browsertest.Open(t, srv.URL+"/_sandbox/"+query, screen)
@@ -64,7 +62,8 @@ func (e *engine) poll(reference string) {
 	require.NoError(e.t, err)
 }
 
-// pictured maps checked pages to the names of their pictures in docs/pictures. SCREENSHOTS=../../../docs/pictures makes the
+// pictured maps checked pages to the names of their pictures in docs/pictures. With SCREENSHOTS=../../../docs/pictures the tests
+// save these pictures.
 var pictured = map[string]string{"lost-desktop": "sandbox", "oncall-3-desktop": "oncall", "report-desktop": "probe"}
 
 // checkScreens checks the page at both sizes and in both colour schemes.
@@ -78,7 +77,6 @@ func checkScreens(p *browsertest.Tab, name string) {
 	}
 }
 
-// The page shows each step while it happens.
 func TestLostAnswerIsShownStepByStep(t *testing.T) {
 	failing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	srv := startSandbox(t, hotelstaystest.Config{

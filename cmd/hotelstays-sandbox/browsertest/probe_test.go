@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest"
 )
 
-// The report contains rules with each result: held, found, broken and untried.
+// The report contains rules with all four results: held, found, broken and untried.
 func TestReportOfTheProbeIsReadable(t *testing.T) {
 	srv := startSandbox(t)
 	page, facts := filepath.Join(t.TempDir(), "report.html"), filepath.Join(t.TempDir(), "facts.json")

@@ -1,8 +1,8 @@
-// Package sandboxpage is the page of the sandbox: what happened, live, with buttons that
-// call the control API.
+// Package sandboxpage serves the web page of the sandbox. The page shows what happens in the sandbox,
+// and its buttons call the control API.
 //
-// The page is rendered by the server. Its script fetches it again when an event arrives,
-// and replaces the parts that changed.
+// The server renders the page. When an event arrives, the page's script fetches the page again, and
+// replaces the parts that changed.
 package sandboxpage
 
 import (

@@ -1,7 +1,7 @@
-// Keeps the page up to date, and sends its buttons to the control API.
+// This script refreshes the page after each event. When a button is pressed, it sends a request to the control API.
 "use strict";
 
-const pause = 500; // milliseconds between two refreshes, at least
+const pause = 500; // minimum time between two refreshes, in milliseconds
 const state = document.getElementById("state");
 const message = document.getElementById("message");
 let waiting = false; // whether a refresh is planned or in progress
@@ -72,7 +72,7 @@ const events = new EventSource(document.body.dataset.events);
 events.onopen = refresh;
 events.onerror = () => say(false, "not live: connecting again");
 for (const kind of document.body.dataset.kinds.split(" ")) events.addEventListener(kind, refresh);
-setInterval(refresh, 5000); // the clock moves on without events
+setInterval(refresh, 5000); // updates the clock on the page, because no event announces that time passes
 
 // The body of a request: the fields of its form that have a value.
 function body(form) {
