@@ -266,7 +266,6 @@ func (*TicketRequest) check(resp *TicketResponse, x *exchange) error {
 	return checkToken("data.ticket", resp.Ticket)
 }
 
-// checkToken refuses an empty token, and a token that no HTTP header can carry.
 func checkToken(field string, token types.Secret) error {
 	switch {
 	case token.IsZero():

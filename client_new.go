@@ -120,7 +120,7 @@ func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Clie
 	return &other, nil
 }
 
-// configure sets the fields of c in which clients that share connections may differ.
+// configure sets the fields that may differ between clients that share connections.
 func (c *Client) configure(cfg *config) {
 	c.defaults, c.traceIDFrom, c.log, c.observers = cfg.settings, cfg.traceIDFrom, cfg.log, cfg.observers
 	c.policy.MaxBody, c.voucherHosts = cfg.maxBody, cfg.voucherHosts

@@ -214,7 +214,6 @@ func pageError(op Operation, err error) error {
 	return err
 }
 
-// failedSeq returns an iterator that yields only err.
 func failedSeq[V any](err error) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		yield(*new(V), err)

@@ -48,8 +48,8 @@ func (e *bothErrors) Unwrap() error { return e.then } // errors.Is must not find
 
 func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 
-// TransportError reports a call without an answer: the connection failed, ctx ended, there was no slot of the
-// rate limit in time, or no token.
+// TransportError reports a call without an answer: the connection failed, ctx ended, or the client got no token
+// or, in time, no slot of the rate limit.
 type TransportError struct {
 	Operation Operation
 	// Sent reports that the request may have reached the service. For Book, Cancel and a Do

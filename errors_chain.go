@@ -59,7 +59,8 @@ func Retryable(err error) bool {
 	return false
 }
 
-// chain returns err and the errors below it, outermost first. below is the function unwrapped or the function causes.
+// chain returns err and the errors below it, outermost first. The parameter below is
+// the function unwrapped or the function causes.
 func chain(err error, below func(error) []error) (all []error) {
 	if err == nil {
 		return nil

@@ -68,7 +68,7 @@ func (e *APIError) Is(target error) bool {
 	return row != nil && !e.unknown && target == error(&row.sentinel)
 }
 
-// row returns the row of kindRows that matches the answer, or nil. Rows with first set are tried before all other rows.
+// row returns the row of kindRows that matches the answer, or nil. Rows whose field first is set are tried before all other rows.
 // Then a row with the code comes before a row with the HTTP status.
 func (e *APIError) row() *kindRow {
 	status := func(r *kindRow) bool {

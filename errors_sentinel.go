@@ -52,7 +52,6 @@ type answers struct {
 	word  string // text in Msg by which an answer belongs to the kind; empty if Msg is never compared
 }
 
-// kindRows has one row for each kind.
 var kindRows = []kindRow{
 	{sentinel{KindOutcomeUnknown, ""}, http.StatusAccepted, answers{}},
 	{sentinel{KindTransport, ""}, http.StatusServiceUnavailable, answers{}},
@@ -179,8 +178,8 @@ var (
 	// ErrProxyAuth: a proxy on the way requires other credentials (HTTP 407, also as a *TransportError). The call is not sent
 	// again, because proxies lock accounts.
 	ErrProxyAuth = sentinelOf(KindProxyAuth)
-	// ErrNotSent: your own RoundTripper, such as a circuit breaker, wraps it to prove that it did not send the
-	// request. It counts as a dial error: see "Retries and unknown outcomes".
+	// ErrNotSent: your own RoundTripper, such as a circuit breaker, wraps ErrNotSent to prove that it did not send
+	// the request. The client then treats the failure like a dial error: see "Retries and unknown outcomes".
 	ErrNotSent = newSentinel(KindTransport, "the request was not sent")
 
 	// ErrVoucherNotReady: there is no document yet; AwaitVoucher waits for it.

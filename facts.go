@@ -73,7 +73,7 @@ func namesOnce(d *json.Decoder) error {
 	return nil
 }
 
-// copied returns a copy that shares nothing with f, or nil.
+// copied returns a copy that shares nothing with f. For a nil f it returns nil.
 func (f *ServiceFacts) copied() *ServiceFacts {
 	c := clone(f)
 	if c == nil {
@@ -132,8 +132,8 @@ func unknownStatus(status types.OrderStatus) string {
 	return fmt.Sprintf("status %d, which is in no list of ServiceFacts.StatusMeanings", status)
 }
 
-// isOpen reports whether a status counts as open without ServiceFacts. 0, Unknown, counts as open by the client's choice, so that
-// the order is read again.
+// isOpen reports whether a status counts as open without ServiceFacts. The client chose to count 0 (Unknown) as open, so
+// that the order is read again.
 func isOpen(status types.OrderStatus) bool {
 	return status == types.OrderUnknown || status == types.OrderConfirming
 }

@@ -68,8 +68,8 @@ func streamTransport() *http.Transport {
 	return t
 }
 
-// dialControl is the ctx key of a function that dial calls with each address before it connects. The function may
-// refuse the address.
+// dialControl is a key of ctx. Its value is a function, which dial calls with each address before it connects. The function
+// may refuse the address.
 type dialControl struct{}
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -147,8 +147,8 @@ var (
 // optionScope says on which methods an option has an effect.
 type optionScope struct {
 	methods string // the methods in words, for error texts
-	// has reports whether a method takes the option. row is the operation whose options the method takes, such as Book
-	// for ValidateBook, or nil.
+	// has reports whether a method takes the option. The parameter row is the operation whose options the method takes,
+	// such as Book for ValidateBook, or nil.
 	has func(method Operation, row *operation) bool
 }
 
@@ -211,8 +211,8 @@ func eachOption[O any](f *faults, opts []O, apply func(O)) {
 	}
 }
 
-// collect returns the options of a method, with a fault for each option that has no effect there. row is as in
-// optionScope.has.
+// collect returns the options of a method, with a fault for each option that has no effect there. The
+// parameter row is the same as in optionScope.has.
 func collect(method Operation, row *operation, opts []CallOption) settings {
 	if len(opts) == 0 { // no allocation
 		return settings{}

@@ -87,7 +87,7 @@ func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, er
 // CancelAndRead calls Cancel once, then reads the order once. If the error is nil, check State.
 //
 // If the outcome of Cancel is unknown, and State is not OrderStateCancelled, the *OutcomeUnknownError comes with the
-// outcome: read the order again later. After a refusal there is no outcome. If Cancel was answered and only the read failed,
+// outcome: read the order again later. After a refusal the outcome is nil. If Cancel was answered and only the read failed,
 // the error is nil, and Response is set.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)

@@ -72,8 +72,8 @@ func (p Priority) String() string {
 type Permit interface {
 	// Sent is called when the request leaves, at most once.
 	Sent()
-	// Done is called once, last, when the answer has begun or the attempt has failed. If Sent was not called, no request was
-	// sent, and the slot is free immediately.
+	// Done is the last call, and is called once: when the answer has begun or the attempt has failed. If Sent was not
+	// called, no request was sent, and the slot is free immediately.
 	Done(PermitResult)
 }
 

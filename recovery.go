@@ -74,7 +74,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 //
 //   - Without an outcome: a refusal, or invalid input. Nothing was booked. If the code of a refusal is undocumented for
 //     Book, a poll has checked that there is no order.
-//   - With an outcome, an *OutcomeUnknownError: ctx ended. Continue with its Recovery.
+//   - With an outcome, an *OutcomeUnknownError: ctx ended. Continue with the Recovery of the outcome.
 //   - With an outcome, the error of WithSaveRecovery's function after a poll. If the outcome is still unknown, it is the
 //     Err of an *OutcomeUnknownError.
 //   - With an outcome of BookingFound, a *ReferenceReusedError: the Order has other dates than Expect.
@@ -136,7 +136,7 @@ func (r *BookingRecovery) doubt(err error) (unknown *OutcomeUnknownError, refusa
 }
 
 // undocumentedRefusal reports whether Book was refused with a code that is undocumented for Book, so that the order may
-// exist. A 401 or a 429 does not count, because it comes before any booking.
+// exist. A 401 or a 429 does not count, because the service sends it instead of booking.
 func (e *APIError) undocumentedRefusal() bool {
 	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&
 		e.HTTPStatus != http.StatusUnauthorized && e.HTTPStatus != http.StatusTooManyRequests
@@ -251,7 +251,7 @@ func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	return outcome, run.saveAfter(ctx, outcome)
 }
 
-// poll reads the order once. absent is set if the answer proves that there is no order.
+// poll reads the order once. The result absent is set if the answer proves that there is no order.
 func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, absent *ResponseMeta, err error) {
 	c, r := run.client, run.recovery
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}

@@ -130,7 +130,7 @@ func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) 
 	return unknown
 }
 
-// decode decodes the answer, or returns the error of the call. definite reports whether the error proves what the service
+// decode decodes the answer, or returns the error of the call. The result definite reports whether the error proves what the service
 // did.
 func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if x.Answer == nil || x.Err != nil {
@@ -383,7 +383,8 @@ func (x *exchange) header() http.Header {
 	return h
 }
 
-// sessionID returns the answer's Session-Id. Later calls send it, so only a whole credential or token in it is redacted.
+// sessionID returns the answer's Session-Id. Later calls send this id, so it is redacted only if it contains a whole
+// credential or token.
 func (x *exchange) sessionID() string {
 	id := x.Answer.Header.Get("Session-Id")
 	if own := (redact.Set{x.secrets[0], x.secrets[len(x.secrets)-1]}); own.In(id) {

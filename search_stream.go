@@ -62,8 +62,8 @@ func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	}
 }
 
-// Response returns the latest answer without its hotels, or nil before the first answer. complete reports whether all of it
-// has arrived. Until then only Meta and Basic.SessionID are set, from the headers.
+// Response returns the latest answer without its hotels, or nil before the first answer. The result complete reports
+// whether the whole answer has arrived. Until then only Meta and Basic.SessionID are set, from the headers.
 func (s *HotelListStream) Response() (resp *HotelListResponse, complete bool) {
 	return s.resp, s.complete
 }

@@ -42,8 +42,8 @@ type TokenLeaser interface {
 	// another caller has the lease. ctx bounds the call, not the lease.
 	//
 	// A fetch takes less than 25 seconds, but longer while it waits for the rate limit of Ticket. The lease of a dead
-	// process must end within a minute. release is called once, and must return quickly. It must not end the lease of
-	// another caller.
+	// process must end within a minute. The function release is called once, and must return quickly. It must not end the
+	// lease of another caller.
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 

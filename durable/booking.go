@@ -155,7 +155,7 @@ func (b booking) Phase(now time.Time) Phase {
 	return b.Booking.Phase(now)
 }
 
-// start records that Book is about to be sent, and ends by bookBy. Commit the result before Book is sent. The error is
+// start records that Book is about to be sent, and will end by the time bookBy. Commit the result before Book is sent. The error is
 // ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking has ended.
 //
 // opts are options for Book besides the stored ones. Workers poll without them. So WithHeader is a
@@ -208,8 +208,8 @@ func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
 	return b, true
 }
 
-// wake makes a booking due now, because a webhook reports an event of the order. Before Book has started, and after the
-// booking has ended, ok is false and nothing changes.
+// wake makes a booking due now, because a webhook reports an event of the order. If Book has not started, or the booking
+// has ended, ok is false and nothing changes.
 func (b booking) wake(now time.Time) (next booking, ok bool) {
 	if phase := b.Phase(now); phase == PhaseWaiting || phase == phaseEnded {
 		return b, false
@@ -236,8 +236,8 @@ func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return final
 }
 
-// polled returns the booking after a poll that began at the time at. final is the outcome that ends the booking, or
-// nil. Pass a copy of Recovery to StepRecovery, and the results of StepRecovery to polled.
+// polled returns the booking after a poll that began at the time at. The result final is the outcome that ends the booking,
+// or nil. Pass a copy of Recovery to StepRecovery, and the results of StepRecovery to polled.
 //
 // An outcome whose State is not set counts as BookingOpen. A poll in PhaseBooking changes only Due, because the times
 // of a recovery count from the end of Book. Absence is proven ClockMargin later than for StepRecovery, because EndedAt
@@ -280,8 +280,8 @@ func (b booking) missed(at time.Time) booking {
 	return b
 }
 
-// handOver returns the booking after a Book with an unknown outcome, for workers to continue. recovery is the recovery
-// of that Book.
+// handOver returns the booking after a Book with an unknown outcome, for workers to continue. The parameter
+// recovery is the recovery of that Book.
 //
 // A booking that has ended without an order opens again: the process that called Book was frozen, and its Book may have
 // made an order since. In two cases ok is false and nothing changes: the order was found, or Book ended before the poll

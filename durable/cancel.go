@@ -139,8 +139,8 @@ type cancellation struct {
 	expect *types.RoomRatePkg // booked stay; set only while a worker works on the cancellation
 }
 
-// newCancellation checks a request of CancelTx, and returns the cancellation to store. booking is the latest booking
-// under the reference, or nil. An incomplete request, or an option that cannot be stored, such as a function, is a
+// newCancellation checks a request of CancelTx, and returns the cancellation to store. The parameter booking is the
+// latest booking under the reference, or nil. An incomplete request, or an option that cannot be stored, such as a function, is a
 // *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name an order and the booking
 // has made no order.
 func newCancellation(req CancelOrder, booking *booking, fingerprint string, now time.Time,
@@ -172,7 +172,7 @@ func (c cancellation) same(read cancellation) bool {
 }
 
 // bind gives a waiting cancellation the order of the latest booking under its reference. If that booking
-// has ended and made no order, the cancellation ends. waits is true while the booking has not ended.
+// has ended and made no order, the cancellation ends. The result waits is true while the booking has not ended.
 func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, waits bool) {
 	switch {
 	case c.Round == 0 && c.PlatformReferenceNo != "": // CancelTx was called with the number of the order
@@ -259,10 +259,10 @@ func (c cancellation) request() (*hotelstays.CancelRequest, []hotelstays.CallOpt
 		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, c.Options.append(nil)
 }
 
-// start decides the next state of a waiting cancellation, after a worker has read its order. order is nil if a complete
-// answer lacked the order. The caller commits the result. If its phase is phaseSending, only this caller then sends
-// Cancel, which must end by sendBy. If its phase is PhaseWaiting, a worker reads the order again later. The
-// cancellation has ended if, for example, the order is cancelled already, or its fee exceeds MaxFee.
+// start decides the next state of a waiting cancellation, after a worker has read its order. The parameter order is nil
+// if a complete answer lacked the order. The caller commits the result. If the next phase is phaseSending, only this
+// caller then sends Cancel, which must end by sendBy. If the next phase is PhaseWaiting, a worker reads the order again
+// later. The cancellation ends if, for example, the order is cancelled already, or its fee exceeds MaxFee.
 func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) cancellation {
 	if order == nil || order.SupplierReferenceNo == "" {
 		if end := later(c.Begun, c.Bound).Add(orderShows); at.Before(end) {
@@ -364,8 +364,8 @@ func saysCancelled(status types.OrderStatus, states hotelstays.StatusMeanings) b
 	return state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && len(states.Cancelled) == 0
 }
 
-// polled returns the next state after a worker has read the order of a cancellation whose Cancel was sent. at is the
-// start of the read. order is nil if the answer lacked the order.
+// polled returns the next state after a worker has read the order of a cancellation whose Cancel was sent. The read
+// began at the time at. The parameter order is nil if the answer lacked the order.
 func (c cancellation) polled(at time.Time, order *types.Order, states hotelstays.StatusMeanings) cancellation {
 	if c.phase(at) != PhasePolling {
 		return c

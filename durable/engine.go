@@ -192,7 +192,6 @@ type pointer[S any] interface {
 	state
 }
 
-// read decodes the state of a row.
 func read[S any, P pointer[S]](row *Row) (s S, err error) {
 	err = readState(row, P(&s))
 	return s, err
@@ -248,8 +247,8 @@ func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], t
 	return err
 }
 
-// save stores the state next in a row. before is the state that was read from the row, or nil to replace the whole
-// state.
+// save stores the state next in a row. The parameter before is the state that was read from the row, or nil to replace the
+// whole state.
 func (e *Engine[Tx]) save(ctx context.Context, tx Tx, row *Row, before, next state) error {
 	if err := row.setState(before, next); err != nil {
 		return err

@@ -189,7 +189,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 	return is.outcome, e.failed(cmp.Or(err, is.err), "reference %q is %s, but that was not stored", id.Reference, EndingOf(is.outcome))
 }
 
-// outcomeTo returns the delivery that calls OnOutcome, and begins to follow the order if OnOrder is set.
+// outcomeTo returns a delivery that calls OnOutcome. If OnOrder is set, the delivery also makes workers follow the order.
 func (e *Engine[Tx]) outcomeTo(id ID, outcome *hotelstays.BookingOutcome) delivery[Tx] {
 	return func(ctx context.Context, tx Tx) error {
 		if err := e.follow(ctx, tx, outcome); err != nil {

@@ -156,7 +156,7 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 }
 
 // orderOf reads the order of a cancellation. The order is nil if a complete answer lacks it. If several orders are
-// under the reference, and the cancellation has no order number, orderOf ends it unless its Cancel was sent.
+// under the reference, and the cancellation has no order number, orderOf ends the cancellation unless its Cancel was sent.
 func (e *Engine[Tx]) orderOf(ctx context.Context, row *Row, c *cancellation) (*types.Order, error) {
 	of := e.readTogether(ctx, []Row{*row})[row.Reference]
 	order, others := identify(of.orders, c.PlatformReferenceNo)
@@ -225,8 +225,8 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 	})
 }
 
-// delivering returns the state to store. Its caller delivers an ended cancellation immediately after the commit, so a
-// worker tries the delivery again only at the end of a lease.
+// delivering returns the state of a cancellation to store. A cancellation that has ended is due at the end of a lease: the
+// caller delivers it immediately after the commit, and a worker tries again only if that fails.
 func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
 		c.Due = wallClock(time.Now().Add(lease))

@@ -53,8 +53,8 @@ func (e *Engine[Tx]) Orders(ctx context.Context) iter.Seq2[FollowedOrder, error]
 	})
 }
 
-// list returns the open rows of a kind. The function public converts each state. of is the name of the exported method,
-// for errors.
+// list returns the open rows of a kind. The function public converts each state. The parameter of is the name of
+// the exported method, for errors.
 func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx], kind Kind, of string,
 	public func(S) Public) iter.Seq2[Public, error] {
 	return func(yield func(Public, error) bool) {

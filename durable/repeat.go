@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// attempts bounds how often Repeat calls a function.
 const attempts = 12
 
 // Repeat calls transact, which must make one transaction. While the database undoes the transaction because of a

@@ -110,7 +110,6 @@ func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 	return stepWithin
 }
 
-// kinds returns the kinds of rows that this process works on.
 func (e *Engine[Tx]) kinds() []Kind {
 	kinds := []Kind{KindBooking}
 	if e.opts.OnCancel != nil {
@@ -290,7 +289,7 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 type shared struct{ account, market, userRef string }
 
 // sharing returns the account and the options with which a row is read. Rows with equal values can share a request.
-// alone is true if the row needs its own request.
+// The result alone is true if the row needs its own request.
 func sharing(row *Row, now time.Time) (with shared, alone bool) {
 	with.account = row.Account
 	switch row.Kind {
@@ -337,7 +336,6 @@ func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]R
 	return jobs
 }
 
-// work does the next step of each claimed row.
 func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 	if r.client == nil { // the account has become unknown after the claim; its rows are due again after the lease
 		return

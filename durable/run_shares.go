@@ -4,8 +4,8 @@ package durable
 
 import "sync"
 
-// shares divides the workers of a process among kinds of rows and among accounts. It reserves a worker for each kind
-// that has no worker. But two workers are never reserved, because a function of the caller may block one of them.
+// shares divides the workers of a process among kinds of rows and among accounts. A kind that has no worker gets a
+// reserved worker. At least two workers stay unreserved, because a function of the caller may block one of them.
 type shares struct {
 	mu       sync.Mutex
 	total    int
@@ -24,8 +24,8 @@ func newShares(total int, kinds []Kind, many bool) *shares {
 }
 
 // mayHave reports whether an account may get one more worker. An account without a worker may always get one. Other
-// accounts must have fewer workers than are free, so that accounts with slow calls leave workers to others. jobs is the
-// number of jobs that are about to begin. own is how many of these jobs belong to the account.
+// accounts must have fewer workers than are free, so that accounts with slow calls leave workers to others. The parameter
+// jobs is the number of jobs that are about to begin, and own is how many of these jobs belong to the account.
 func (s *shares) mayHave(account string, own, jobs int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -161,8 +161,8 @@ func (e *unreadableError) Error() string {
 		e.kind, e.reference, e.why)
 }
 
-// setState stores the state next in the row. before is the state that was read from the row, or nil. With before,
-// fields of the stored JSON that this version does not know are kept.
+// setState stores the state next in the row. The parameter before is the state that was read from the row, or nil. If it is
+// not nil, the fields of the stored JSON that this version does not know are kept.
 func (r *Row) setState(before, next state) error {
 	text, err := json.Marshal(next)
 	if before != nil {
@@ -195,7 +195,8 @@ func withUnknown(stored []byte, known state, next []byte) []byte {
 	return text
 }
 
-// addUnknown adds to next the fields that stored has and known lacks, also in nested objects.
+// addUnknown adds to the object next the fields that the object stored has and the object known lacks, also in nested
+// objects.
 func addUnknown(next, stored, known map[string]any) {
 	for name, value := range stored {
 		_, isKnown := known[name]

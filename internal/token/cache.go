@@ -154,7 +154,7 @@ func (f *fetch) wait(ctx context.Context) (transport.Authorization, error) {
 }
 
 // start fetches in the background, because a fetch must outlive its first caller. It keeps
-// that caller's ctx values for tracing. renewed is the token in use, or nil.
+// that caller's ctx values for tracing. The parameter renewed is the token in use, or nil.
 func (c *Cache) start(ctx context.Context, renewed *entry) {
 	f := &fetch{done: make(chan struct{}), err: errors.New("hotelstays: fetching a token ended without a result")}
 	c.pending = f

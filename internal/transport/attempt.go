@@ -255,7 +255,6 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	return err
 }
 
-// buffer returns memory for the answer's body.
 func (r *run) buffer(resp *http.Response) *buffer {
 	if r.Streams {
 		return newBuffer(&windows, shortReads{resp.Body}, windowSize, r.Policy.MaxBody)

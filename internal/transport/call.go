@@ -63,8 +63,9 @@ type Call struct {
 
 // Decoder decodes an answer while it arrives.
 type Decoder interface {
-	// DecodeFeed reads as much of the body as it needs; the rest is read afterwards. begun is the call's result so far. An
-	// error means that the body could not be read. again reports whether another attempt may follow.
+	// DecodeFeed reads as much of the body as it needs; the rest is read afterwards. The parameter begun is the call's
+	// result so far. An error means that the body could not be read. The result again reports whether another attempt
+	// may follow.
 	DecodeFeed(begun Result, body *wire.Feed) (again bool, err error)
 }
 
@@ -193,7 +194,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// result returns the Result of a call that ends now.
 func (r *run) result() Result {
 	result := r.last.Result
 	result.RequestID, result.Attempts, result.EarlierStatus = r.lastSentID, r.requestsSent, r.earlierStatus

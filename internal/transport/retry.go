@@ -17,7 +17,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// logVerdict logs each retry and each 429.
 func (r *run) logVerdict(wait time.Duration, again bool) {
 	limited := r.last.status() == http.StatusTooManyRequests
 	if !again && !limited {

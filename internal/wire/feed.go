@@ -28,8 +28,8 @@ const (
 // whole returns a Feed of a complete text.
 func whole(text []byte) *Feed { return &Feed{text: text, done: true} }
 
-// Reset begins to read a new text from r. room is its expected size, and limit is its maximum size, in bytes. The Feed
-// reads one byte more than limit, so that Size shows that the text is too long.
+// Reset begins to read a new text from r. The parameter room is the expected size of the text, and limit its maximum size, in
+// bytes. The Feed reads one byte more than limit, so that Size shows that the text is too long.
 func (f *Feed) Reset(r io.Reader, room int, limit int64) {
 	*f = Feed{source: io.LimitedReader{R: r, N: limit + 1}, limit: limit, text: slices.Grow(f.text[:0], room+minFeed)}
 }
@@ -95,9 +95,9 @@ func (f *Feed) window() []byte {
 	return window
 }
 
-// remove removes the text from the offset of its first call up to the offset to. It returns how far it has moved the
-// text after to. It moves the text only when the removed part is at least as long as that text, because moving at every
-// call would be slow.
+// remove removes a part of the text. The part begins at the offset of the first call, and grows with each call up to the
+// offset to. The text behind the part moves only when the part is at least as long as that text, because moving at every
+// call would be slow. remove returns by how many bytes the text has moved.
 func (f *Feed) remove(to int) (by int) {
 	if f.hole.to == 0 {
 		f.hole.from = to

@@ -131,7 +131,7 @@ func (l *Lexer) expect(f *fieldNames, last int) int {
 }
 
 // find returns the field whose name the Lexer has just read, or maxFields for an unknown name. From now on this field
-// is expected after last. An exact name in another letter case rejects the answer.
+// is expected after the field last. An exact name in another letter case rejects the answer.
 func (l *Lexer) find(f *fieldNames, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())

@@ -83,7 +83,6 @@ func mapEntrySize(size int) int { return 2 * (sizeOf[string]() + size) }
 // maxScratch is the maximum size of a scratch buffer that the pool keeps, in bytes.
 const maxScratch = 4 << 10
 
-// release returns the Lexer to the pool.
 func (l *Lexer) release() {
 	l.internStrings(false)
 	scratch := l.scratch
@@ -218,7 +217,6 @@ func (l *Lexer) member() bool {
 	return false
 }
 
-// readName reads a name and its colon.
 func (l *Lexer) readName() bool {
 	if l.peek() != '"' {
 		l.fail()
@@ -260,7 +258,7 @@ func (l *Lexer) element() bool {
 // maxDepth is the maximum depth of nested values, as in encoding/json.
 const maxDepth = 10_000
 
-// skip validates and skips a value of any type. depth is the number of objects and arrays around it.
+// skip validates and skips a value of any type. The parameter depth is the number of objects and arrays around the value.
 func (l *Lexer) skip(depth int) {
 	c := l.peek()
 	if depth == maxDepth && (c == '{' || c == '[') {

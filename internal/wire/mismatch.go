@@ -55,8 +55,8 @@ func (l *Lexer) noObject() {
 	}
 }
 
-// reject ends the reading of an answer that is ambiguous or too large. at is a member of the current value,
-// or empty.
+// reject ends the reading of an answer that is ambiguous or too large. The parameter at is a member of the current
+// value, or empty.
 func (l *Lexer) reject(at, problem string) {
 	if l.failed {
 		return
@@ -102,8 +102,8 @@ func below(name string, index int, path string) string {
 	return "[" + strconv.Itoa(index) + "]" + path
 }
 
-// passAgain skips the value at begin again if it was unusable, because the reading stopped inside it, and the text must
-// still be valid JSON.
+// passAgain goes back to the value at begin and skips it, if the answer is unusable. The reading then stopped inside the
+// value, but invalid JSON after that point must still be found.
 func (l *Lexer) passAgain(begin int) {
 	if l.unusable != nil && l.err == nil {
 		l.failed, l.body = false, l.feed.window()

@@ -106,7 +106,6 @@ func escapeLength(b []byte) (length int, ok bool) {
 	return length, length == maxEscape
 }
 
-// hex4 reads four hexadecimal digits.
 func hex4(b []byte) rune { return hex(b[0])<<12 | hex(b[1])<<8 | hex(b[2])<<4 | hex(b[3]) }
 
 // hex returns the value of a hexadecimal digit, or -1.

@@ -22,6 +22,6 @@ var essential = map[string][]string{
 	"SearchBasic": {"SessionID"},
 }
 
-// whole lists the lists of which no element may be left out. An answer that writes such a list's name in another letter
+// whole names the lists from which no element may be left out. An answer that writes such a list's name in another letter
 // case is an error.
 var whole = map[string][]string{"QueryOrdersResponse": {"Orders"}}
