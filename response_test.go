@@ -478,11 +478,6 @@ func TestMismatchInASearchAnswerLosesOnlyItsElement(t *testing.T) {
 	}
 }
 
-// withData returns a client that receives a success with this data for every request.
-func withData(t *testing.T, data string) *hotelstays.Client {
-	return clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
-}
-
 func TestOAuthAnswerMayHaveNoEnvelope(t *testing.T) {
 	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
 		c := clientThrough(t, &fixedAnswer{Status: status, Body: body})

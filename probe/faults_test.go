@@ -291,17 +291,6 @@ func blocked() func(*reply) {
 	}
 }
 
-// elder returns the id of the first place for each place, so that a place has the wrong parent.
-func elder() func(obj) any {
-	first := ""
-	return func(o obj) any {
-		if first == "" {
-			first, _ = o["id"].(string)
-		}
-		return first
-	}
-}
-
 // A rule that no fault breaks may never fail. Rules that only answer an open question are exempt.
 func TestEachRuleIsBrokenByAFault(t *testing.T) {
 	broken := []string{"cancel/kept"} // TestNoOrderIsLeftOpen breaks it

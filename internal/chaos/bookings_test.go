@@ -428,7 +428,6 @@ type offer = testkit.Offer
 var (
 	twoAdults, ticketOf, findOffer = testkit.TwoAdults, testkit.TicketOf, testkit.FindOffer
 	status, howMany                = testkit.Status, testsize.Of[int]
-	assertFile, assertFiles        = testkit.AssertFile, testkit.AssertFiles
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

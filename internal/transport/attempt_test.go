@@ -160,7 +160,3 @@ func TestNothingIsSentIfTheDeadlinePassedWhileSuspended(t *testing.T) {
 type suspended struct{ context.Context }
 
 func (suspended) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

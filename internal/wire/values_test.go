@@ -29,10 +29,9 @@ func readString(l *Lexer, v *string)      { *v = l.String() }
 func readNumber(l *Lexer, v *json.Number) { *v = json.Number(l.Number()) }
 
 var (
-	strs    List[string]
-	raws    List[json.RawMessage]
-	pairs   List[pair]
-	nesting List[[]string]
+	strs  List[string]
+	raws  List[json.RawMessage]
+	pairs List[pair]
 )
 
 func (table *internTable) strings() (kept []string) {
