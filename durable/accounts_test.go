@@ -30,7 +30,7 @@ type platform struct {
 	log   logText
 	hangs sync.Map      // accounts whose calls last until the end of their ctx
 	takes time.Duration // the duration of a Book
-	hang  chan struct{} // if set, OnOutcome lasts until it is closed
+	hang  chan struct{} // if set, OnOutcome lasts until this channel is closed
 	known sync.Map      // accounts that have a client
 	mu    sync.Mutex
 	ended []string // account and reference of each call of OnOutcome
@@ -274,8 +274,8 @@ func TestNoisyAndStuckAccountsDelayNoOtherAccount(t *testing.T) {
 	}
 }
 
-// The scheduler of a database calls Work. An account gets at most half of its free workers. Rows of an unknown
-// account wait.
+// The scheduler of a database calls Work. An account gets at most half of the scheduler's free workers. Rows of an
+// unknown account wait.
 func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers = 5
@@ -316,7 +316,7 @@ func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 	})
 }
 
-// Two accounts share no request. The next look for work begins after the last account that has got a worker.
+// The next call of Due begins with the account after the last account that has got a worker.
 func TestAccountsShareNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform(t, "a", "b")

@@ -55,10 +55,10 @@ func ended(as Ending) booking {
 	return b
 }
 
-// proven is the time after the end of Book from which on a poll proves absence.
+// proven is the minimum time between the end of Book and a poll that proves absence.
 const proven = 10*time.Minute + ClockMargin
 
-// bookedBy is how long after start the Book of the booking started() has certainly ended.
+// bookedBy is the maximum time between start and the end of Book, for the booking started().
 const bookedBy = time.Minute + ClockMargin
 
 func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
@@ -82,7 +82,7 @@ func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
 	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt, "nothing was sent, so the next poll proves absence")
 }
 
-// The process was frozen after its Book, not during Book.
+// A process was frozen after its Book had ended. When it hands over, polls of other processes have already proven absence.
 func TestLateHandOverReopensAnAbsentBookingOnlyIfBookEndedLater(t *testing.T) {
 	absent := started() // its Book may run until bookedBy
 	absent.Recovery.EndedAt, absent.Ending = after(2*time.Minute), EndingAbsent
@@ -206,7 +206,7 @@ func TestSendRefusesOptionsThatPollsWouldLack(t *testing.T) {
 	assert.ErrorAs(t, err, &invalid)
 }
 
-// Otherwise the next round could begin although the order of this round may still appear.
+// If End accepted such an outcome, the next round could begin although the order of this round may still appear.
 func TestEndRefusesOutcomesThatAreNotFinal(t *testing.T) {
 	for _, outcome := range []*hotelstays.BookingOutcome{nil, {}, {State: hotelstays.BookingOpen, Err: refused},
 		{State: hotelstays.BookingUnverified}, {State: hotelstays.BookingUnverified, Err: refused}, {State: "lost"}} {
@@ -334,7 +334,7 @@ func TestNextRoundWaitsForTheOrderOfAnEarlierBook(t *testing.T) {
 	}
 }
 
-// The recovery starts when Book has ended. So an earlier poll without an order is not stored.
+// A poll proves nothing before Book has ended. So the result of such a poll is stored only if the poll has found an order.
 func TestPollDuringBookStoresOnlyAnOrder(t *testing.T) {
 	woken, ok := started().wake(after(10 * time.Second))
 	require.True(t, ok)
@@ -505,7 +505,7 @@ func TestOnlyABookingWithoutAnOrderBeginsAgain(t *testing.T) {
 		if next, err = waiting.after(tc.before); err == nil {
 			assert.Equal(t, 3, next.Round, name)
 		}
-		tc.before.Round = 0 // an older version has stored it
+		tc.before.Round = 0 // an older version of the package has stored the booking
 		if next, err = waiting.after(tc.before); err == nil {
 			assert.Equal(t, 2, next.Round, name)
 		}

@@ -122,11 +122,11 @@ func TestCancelIsSentOnlyForAnOrderWithinMaxFee(t *testing.T) {
 	}
 }
 
-func TestCostIsTheSumOfAllRoomsOfTheBookedStay(t *testing.T) {
+func TestCancelCostIsTheSumOfAllRoomsOfTheBookedStay(t *testing.T) {
 	dearer := orderIn(2, 1)
 	dearer.CheckIn, dearer.NetRate = "2026-06-30", types.Money{Currency: "EUR", Amount: "2"}
 	given := waitingCancel(t, "")
-	given.PlatformReferenceNo = "" // as after an abandoned booking
+	given.PlatformReferenceNo = "" // after an abandoned booking, the number of its order is unknown
 	given.expect = &types.RoomRatePkg{CheckIn: "2026-06-30", CheckOut: "2026-07-01",
 		TotalRate: types.Rate{NetRate: types.Money{Currency: "EUR", Amount: "1"}}}
 	c := given.start(start, after(time.Minute), dearer, states)
@@ -151,7 +151,7 @@ func TestCostIsTheSumOfAllRoomsOfTheBookedStay(t *testing.T) {
 	}
 }
 
-func TestCancelHasTheStoredRequest(t *testing.T) {
+func TestCancelSendsTheStoredRequest(t *testing.T) {
 	req, opts := sendingCancel(t).request()
 	assert.Equal(t, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier",
 		Reason: toCancel.Reason}, req)
@@ -277,7 +277,7 @@ func TestOrderOfAnUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 	}
 }
 
-// The service has accepted Cancel, but the status of the order is not cancelled.
+// The service has accepted Cancel, but the order is not cancelled yet.
 func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 	open := types.OrderStatus(2)
 	at := after(time.Minute)
@@ -307,14 +307,14 @@ func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 
 func TestCancellationCancelsOnlyTheOrderOfItsRound(t *testing.T) {
 	open, none := polling, (*booking)(nil)
-	older, unsent := *foundIn(0), waiting // stored by an older version; never sent, but an earlier Book may have made an order
+	older, unsent := *foundIn(0), waiting // older: an older version stored it; unsent: only an earlier Book may have made an order
 	unsent.Ending, unsent.Earlier = EndingAbandoned, start
 	named := toCancel
 	named.PlatformReferenceNo = "order-9"
 	const refused = CancelRefused
 	for name, tc := range map[string]struct {
-		booking *booking // when the cancellation begins
-		later   *booking // when a worker reads it
+		booking *booking // the booking when the cancellation begins
+		later   *booking // the booking when a worker reads it
 		req     CancelOrder
 		begins  bool
 		ending  CancelEnding
@@ -399,7 +399,7 @@ func TestNextRoundEndsAnUnsentCancellation(t *testing.T) {
 	}
 }
 
-func TestLaterCancellationIsNotMistakenForAnEarlierOne(t *testing.T) {
+func TestLaterCancellationIsNotMistakenForAnEarlierCancellation(t *testing.T) {
 	first := waitingCancel(t, "")
 	later, older, second := first, first, first
 	later.Begun, older.Round, older.PlatformReferenceNo, second.Round = after(1), 0, "", 2
@@ -439,7 +439,7 @@ func TestOnlyAnOpenCancellationIsWoken(t *testing.T) {
 	assert.Equal(t, after(time.Minute), next.Due)
 }
 
-func TestNewCancellationRefusesWhatItCannotStore(t *testing.T) {
+func TestNewCancellationRefusesOptionsThatItCannotStore(t *testing.T) {
 	_, err := newCancellation(CancelOrder{}, nil, "account", start)
 	assert.ErrorContains(t, err, "customerReferenceNo: is required")
 	assert.ErrorContains(t, err, "sessionId: is required")

@@ -224,7 +224,7 @@ func TestCancellationCanNameAnOrderThatWasNotBookedHere(t *testing.T) {
 	})
 }
 
-// The answer to Cancel was lost hours ago, so successful reads would have long pauses.
+// The answer to Cancel was lost hours ago, so the pause after a successful read is long.
 func TestFailedReadOfACancellationIsRepeatedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
@@ -274,7 +274,7 @@ func TestCancellationOfAnAbandonedBookingCancelsNoOtherOrder(t *testing.T) {
 	refused := []durable.CancelEnding{durable.CancelRefused}
 	for name, tc := range map[string]struct {
 		ends    []durable.CancelEnding
-		reads   int // of the order
+		reads   int // how often the worker reads the order
 		prepare func(t *testing.T, e *engine)
 	}{
 		"nothing was sent": {nil, 0, func(t *testing.T, e *engine) {

@@ -174,7 +174,7 @@ func TestOrderStoredByAnOlderVersionKeepsItsIdentity(t *testing.T) {
 	})
 }
 
-// The order has not changed for days, so successful reads have long pauses.
+// The order has not changed for days, so the pause after a successful read is long.
 func TestFailedReadOfAFollowedOrderIsRepeatedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
@@ -251,7 +251,7 @@ func TestRunEndsAFollowedOrderAfterItsStay(t *testing.T) {
 	}
 }
 
-// The ctx of a worker ends while it reads an order. Then nothing is stored. A watching page notices the next change.
+// The ctx of a worker ends while the worker reads an order. Watch still reports the next change of the order.
 func TestInterruptedReadOfAnOrderStoresNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found

@@ -386,7 +386,7 @@ func TestRunPostponesUnreadableRows(t *testing.T) {
 	}
 }
 
-// The stored request names guests.
+// The stored request names guests, so it is erased as soon as nobody needs it.
 func TestRequestIsErasedAfterBookAndAbandon(t *testing.T) {
 	for name, end := range map[string]func(e *engine){
 		"Book is sent": (*engine).lose,
@@ -603,7 +603,8 @@ func TestPanicIsAnErrorWithoutItsText(t *testing.T) {
 	})
 }
 
-// A function of the caller hangs, though its ctx has ended. A person must know, and no other process must call it.
+// A function of the caller, such as OnOutcome, hangs although its ctx has ended. The log must say so, and no other process may
+// call the function for this row.
 func TestHangingFunctionIsLoggedAndKeepsItsRow(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meanwhile func(e *engine)
@@ -650,7 +651,8 @@ func (e *engine) lockStore() {
 	assert.NoError(e.t, e.store.InTx(e.t.Context(), false, func(context.Context, *memstore.Tx) error { time.Sleep(time.Minute); return nil }))
 }
 
-// A busy row has a worker of the database's scheduler. That worker may have asked the service too early.
+// A row is busy while a worker of the database's scheduler works on it. Retry waits for the end of this work, because the
+// worker may have asked the service too early.
 func TestRetryWaitsForABusyRow(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()

@@ -242,7 +242,7 @@ func TestOrderIsSettledByItsStatusAndDates(t *testing.T) {
 		"open, and past its check-in":         {1, day(4), false},
 		"an unknown state past its check-in":  {5, day(4), false},
 		"open, a day after its check-out":     {1, day(5), false}, // in some time zones this day is not over
-		"open, at the end of that day":        {1, day(6).Add(-time.Second), false},
+		"open, before the end of that day":    {1, day(6).Add(-time.Second), false},
 		"open, and past its check-out":        {1, day(6), true},
 		"an unknown state past its check-out": {5, day(6), true},
 	} {

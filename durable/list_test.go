@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// There are more unreadable rows than a page of the list has.
+// The list has more unreadable rows than fit on one page.
 func TestListContinuesAfterUnreadableRows(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		for i := range 350 {

@@ -55,7 +55,7 @@ func TestSealedRequestOpensCompleteAndOnlyForItsBooking(t *testing.T) {
 	assert.ErrorContains(t, err, "sealed for another place")
 }
 
-// refusedOptions cannot be stored with a booking. ofOtherMethods are options that Book does not take.
+// refusedOptions are options that cannot be stored with a booking. ofOtherMethods are options that Book does not take.
 var (
 	refusedOptions = map[string]hotelstays.CallOption{
 		"WithRequestID":              hotelstays.WithRequestID(func(context.Context) string { return "id" }),
@@ -70,7 +70,7 @@ var (
 	ofOtherMethods = []string{"Parallelism", "BatchSize", "UnsignedVouchers", "MaxVoucherBytes"}
 )
 
-func TestSealRequestRefusesWhatItCannotStore(t *testing.T) {
+func TestSealRequestRefusesOptionsThatItCannotStore(t *testing.T) {
 	ring, req := new(keyring.Ring), &hotelstays.BookRequest{}
 	for name, opt := range refusedOptions {
 		_, err := waiting.sealRequest(ring, req, opt)

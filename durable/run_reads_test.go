@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// After a refusal because of its content, a request for several orders is divided. In an outage it is not.
+// If the service refuses a request because of its content, Run divides the request. In an outage Run does not divide it.
 func TestRequestForSeveralOrdersIsDividedOnlyAfterARefusalOfItsContent(t *testing.T) {
 	answer := func(status, code int) error {
 		return &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: status, Code: code}

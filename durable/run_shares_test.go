@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each kind without a worker can still get one. But every kind may have two workers before a worker is reserved for
-// other kinds.
+// For each kind of row without a worker, one worker stays reserved. But every kind may have two workers before a worker is
+// reserved for other kinds.
 func TestSharesReserveAWorkerForEachKindOfRow(t *testing.T) {
 	for _, tc := range []struct{ total, bookings, cancels, orders, free int }{
 		{10, 0, 0, 0, 8},

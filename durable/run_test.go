@@ -88,7 +88,7 @@ func TestNewEngineNamesTheInvalidOption(t *testing.T) {
 	assert.NotContains(t, e.log.String(), warning)
 }
 
-func TestDefaultsAreTwoMinutesOneSecondAndTenWorkers(t *testing.T) {
+func TestEngineHasTheDocumentedDefaults(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.Logger = nil })
 		working, most := 0, 0
@@ -518,7 +518,7 @@ func TestSingleProcessPollsInterruptedBookingsImmediately(t *testing.T) {
 	}
 }
 
-// interrupted begins ref-1, whose process dies during Book. Book may be under way for a time.
+// interrupted begins ref-1, and the process dies during Book. The service may still receive Book for the time within.
 func (e *engine) interrupted(within time.Duration) {
 	e.begin("ref-1")
 	row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
@@ -534,7 +534,7 @@ func TestUnknownOutcomeOfADeadProcessIsLoggedOnce(t *testing.T) {
 		e.log.Reset()
 		require.NoError(t, e.Wake(t.Context(), "ref-1"))
 		e.runFor(30 * time.Second)
-		require.Empty(t, e.log.String(), "its Book may still be under way")
+		require.Empty(t, e.log.String(), "its Book may still be in progress")
 		e.runFor(5 * time.Minute)
 		assert.Equal(t, 1, strings.Count(e.log.String(), "ended during Book, so the outcome is unknown"))
 		assert.Contains(t, e.log.String(),
@@ -658,7 +658,7 @@ func TestInterruptedReadOfManyRowsIsRepeatedImmediately(t *testing.T) {
 	}
 }
 
-// A function of the caller hangs at the end of Run. Run waits as long as it takes to store a result.
+// A function of the caller hangs when the ctx of Run ends. Run returns after the time that a worker has to store a result.
 func TestRunEndsAlthoughAFunctionHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) {
@@ -720,7 +720,7 @@ func (e *engine) followChanged(n int) {
 	}
 }
 
-// An answer has at most two orders, and does not say that there are more.
+// Each answer has at most two orders. No answer says that more orders follow.
 func TestOrdersOfAllPagesAreRead(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.followChanged(5)
@@ -768,8 +768,8 @@ func TestBookingsFoundByOneRequestUseTheFreeWorkers(t *testing.T) {
 	}
 }
 
-// OnOrder is slow. A row that had too little time in its lease is due again at once, and a row whose OnOrder has failed
-// is due after a pause.
+// OnOrder is slow. A row whose lease leaves too little time is due again immediately. A row whose OnOrder has failed is due
+// after a pause.
 func TestRowWithTooLittleLeaseTimeIsDueAgainImmediately(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		delivered := map[string]time.Duration{}

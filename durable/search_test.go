@@ -26,7 +26,7 @@ func worlds() map[string]model.World {
 	cancels.Cancels, cancels.Idempotent, cancels.Wakes, cancels.Rounds, cancels.Found = 1, true, 0, 1, true
 	cancelClocks := cancels
 	cancelClocks.Faults, cancelClocks.Wakes, cancelClocks.Skew = 1, 1, durable.ClockMargin
-	acts := cancels // rounds may begin at any time
+	acts := cancels // without Found, so that rounds may begin at any time
 	acts.Found, acts.Rounds, acts.Faults, acts.Acts, acts.Alone = false, 2, 0, 1, true
 	rounds := acts
 	rounds.Faults, rounds.Acts, rounds.ShowsWithin = 1, 0, 2*time.Minute // with ten minutes, the states exceed 20 GB
@@ -37,7 +37,7 @@ func worlds() map[string]model.World {
 	follows := plain
 	follows.Follows, follows.Found, follows.Idempotent, follows.Foreign = true, true, true, true
 	follows.Faults, follows.Rounds, follows.Changes, follows.Acts = 1, 1, 1, 1
-	follows.ShowsWithin = 2 * time.Minute // it is also the limit for changes of the order
+	follows.ShowsWithin = 2 * time.Minute // also limits the time until the order changes
 	many := plain
 	many.Faults, many.Wakes, many.Rounds, many.Many = 1, 0, 1, true
 	followsMany := follows
@@ -145,7 +145,7 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 	}
 }
 
-// The promises hold only under two assumptions, which are broken here.
+// The promises hold only under two assumptions. The test breaks each assumption once.
 func TestSearchFindsFalseAbsenceIfAnAssumptionIsBroken(t *testing.T) {
 	late := small(worlds()["one clock"])
 	late.ShowsWithin += time.Minute

@@ -77,7 +77,7 @@ func TestCancellationWithTwoPossibleOrdersIsRefused(t *testing.T) {
 	})
 }
 
-// A watching page notices only the successful call.
+// Watch reports only the successful call of OnCancel.
 func TestOnCancelIsCalledAgainAfterAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other, e := twoProcesses(t)
@@ -182,7 +182,7 @@ func TestSchedulerHasAtMostOneWorkerPerRow(t *testing.T) {
 	})
 }
 
-// A step that reads has less than a lease. A step that sends Book or Cancel has their time limit.
+// A step that only reads must end within its lease. A step that sends Book or Cancel may last longer.
 func TestTimeoutOfAStepDependsOnWhetherItSends(t *testing.T) {
 	const sends, reads = 3 * time.Minute, 55 * time.Second
 	synctest.Test(t, func(t *testing.T) {

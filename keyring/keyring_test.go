@@ -85,7 +85,7 @@ func TestNewRefusesKeysThatAreNot32Bytes(t *testing.T) {
 	got, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
 	assert.Nil(t, got)
 	require.EqualError(t, err, "keys[1] has 9 bytes; pass 32 random bytes, not hex or base64 text")
-	for _, size := range []int{0, 16, 24, 31, 33, 64} { // AES-128 and AES-192 among them
+	for _, size := range []int{0, 16, 24, 31, 33, 64} { // 16 and 24 bytes are the sizes of AES-128 and AES-192
 		_, err = keyring.New([]types.Secret{types.NewSecret(strings.Repeat("k", size))})
 		assert.Error(t, err, "%d bytes", size)
 	}

@@ -14,8 +14,8 @@ import (
 
 const interactive, background = 1, -1
 
-// serveAll pushes callers, and returns them in the order in which Pop returns them. Each is named by its account and its
-// number within the account.
+// serveAll pushes callers, and returns their names in the order in which Pop returns the callers. A name is the account and
+// the number of the caller within the account.
 func serveAll(callers []Caller) []string {
 	var q Queue[chan int]
 	names, pushed := map[chan int]string{}, map[string]int{}
@@ -59,8 +59,8 @@ func TestQueueServesLanesAndAccountsInTurn(t *testing.T) {
 	}
 }
 
-// A thousand accounts send 95 requests a second, of which 100 are allowed. In addition, one account sends a hundred times as
-// many requests as each other account.
+// A thousand accounts would use 95 % of a rate limit. But one of them, the loud account, sends a hundred times its share, so the
+// accounts together exceed the limit.
 func TestLoudAccountDelaysOnlyItself(t *testing.T) {
 	const limit, accounts, loudness, seconds = 100, 1000, 100, 20 * 60
 	const each, total = 0.95 * limit / accounts, 0.95 * limit / accounts * (accounts - 1 + loudness) // requests a second

@@ -78,7 +78,7 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 // verdicts maps the judge's grade of a finding to the state of the rule.
 var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
-// anAnswer is the Needs of a rule that applied to no answer of the run.
+// anAnswer is the value of Result.Needs if the rule applied to no answer of the run.
 const anAnswer = "an answer to which the rule applies"
 
 // result returns what the judge has found about a rule.

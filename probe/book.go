@@ -46,10 +46,10 @@ func (b *Booking) check() error {
 	return nil
 }
 
-// allowance holds the bookings of a run, and what decides whether the run may book more.
+// allowance holds the bookings of a run. The run uses it to decide whether it may book more.
 type allowance struct {
 	journal *journal
-	earlier int               // how many entries of the journal earlier runs wrote
+	earlier int               // the number of journal entries from earlier runs
 	offers  map[int]stayOffer // by number of rooms, the last offer that could be booked
 	silent  []*booked         // bookings that were sent without a callbackUrl
 	doubled bool              // whether two orders with the same content exist
@@ -95,7 +95,7 @@ func (s *session) now() time.Time { return time.Now().Add(max(0, s.behind)) }
 // freeFor is how long a booking must be cancellable free of charge.
 const freeFor = 24 * time.Hour
 
-// isFree returns nil, or an error that says why a cancellation within a day might cost something.
+// isFree returns nil, or an error that says why a cancellation of the offer within a day might cost something.
 func isFree(o *types.RoomRatePkg, now time.Time) error {
 	until, err := o.RefundableUntil.Time()
 	switch {
@@ -343,7 +343,7 @@ func (r *run) outcome(b *booked) {
 	if b.refusal() && len(b.entry.Orders) == 0 {
 		b.entry.Refused = b.String()
 	}
-	b.entry.Recovery.EndedAt = time.Now() // absence is proven ten minutes after EndedAt, which must be now and not the time of Cleanup
+	b.entry.Recovery.EndedAt = time.Now() // ten minutes after this time, Cleanup can prove that no order exists
 	switch {
 	case b.err == nil && b.succeeded() && json.Unmarshal(b.Data, &made) == nil && made.HotelOrder != nil:
 		b.order = made.HotelOrder
@@ -361,14 +361,14 @@ func (r *run) outcome(b *booked) {
 	_ = r.allowance.journal.write(b.entry) // if this write fails, the earlier line is enough to find the booking
 }
 
-// unknown reports whether an order may exist that QueryOrders does not show yet. After an enveloped refusal one
-// poll is enough, as in Client.BookAndRecover.
+// unknown reports whether an order may exist that QueryOrders does not show yet. After a refusal with a JSON envelope,
+// one call of QueryOrders is enough, as in Client.BookAndRecover.
 func (b *booked) unknown() bool {
 	return b.cause == nil || !b.refusal() && errors.As(b.cause, new(*hotelstays.OutcomeUnknownError))
 }
 
-// newReference returns the reference of a booking, as long as a UUID, and the last name of its guests. The name is unique, so
-// that no two bookings have the same content.
+// newReference returns a reference for a booking, with the length of a UUID, and a last name for its guests. The name is
+// unique, so that no two bookings have the same content.
 func newReference() (reference, name string) {
 	text := rand.Text()
 	return "probe-" + strings.ToLower(text+rand.Text()[:4]), strings.Map(func(c rune) rune {

@@ -114,7 +114,7 @@ func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 // visible is the maximum time until an order appears in QueryOrders.
 const visible = 10 * time.Minute
 
-// keeping is how long after a cancellation the service may still roll it back.
+// keeping is the time after a cancellation in which the service may still roll the cancellation back.
 const keeping = 5 * time.Minute
 
 // late returns the ended entries of the last day that need another cancellation: the service has an order that the
@@ -206,7 +206,7 @@ const settling = 2 * time.Minute
 // sends Cancel again each minute, because the order may have to be confirmed first. Every second Cancel is in a new session,
 // because the booking's session may have ended.
 func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *OrderRef) error {
-	var since time.Time // since when the order has shown the announced status
+	var since time.Time // when the order first showed the announced status
 	var refused, unseen error
 	const pause = 5 * time.Second
 	for n := range int(confirming / pause) {
@@ -280,9 +280,8 @@ func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) 
 	}
 }
 
-// settlingRules are tried after the cancellations, because a refusal or a cancellation may
-// turn out to be false minutes later. They
-// are reported as broken even if they are not selected.
+// settlingRules are tried after the cancellations, because a refusal or a cancellation may turn out to be false minutes
+// later. If they are broken, the report has them even if the user did not select them.
 var settlingRules = append(rules("-book", []line{
 	{"book/refused", "a refused Book leaves no order, even ten minutes later", settled(
 		func(e *JournalEntry) bool { return e.Refused != "" }, func(e *JournalEntry) bool { return e.turnedUp }, func(e *JournalEntry) string {

@@ -29,8 +29,8 @@ func ofGuest(name string, is, as any) func(*question) {
 	}
 }
 
-// remembers changes requests. The map seen has, from the earlier requests, the guests of each reference, the reference of
-// these guests, the last session and its offer.
+// remembers calls change with each request. The map seen has values of earlier requests: the guests by reference, the
+// reference by guests, the last session and the last offer.
 func remembers(change func(q *question, seen map[string]string)) func(*question) {
 	seen := map[string]string{}
 	return func(q *question) {
@@ -109,7 +109,7 @@ func refusesTwice() fault {
 	return f
 }
 
-// kept refuses a Book with the guests of a cancelled booking.
+// kept refuses a Book with the same guests as a cancelled booking.
 func kept() fault {
 	first, cancelled := map[string]any{}, map[any]bool{}
 	return fault{asked: func(q *question) {
@@ -130,7 +130,7 @@ func kept() fault {
 	}, breaks: "book/duplicate-cancelled"}
 }
 
-// elsewhere returns an order of the last hotel of the search instead of the booked hotel.
+// elsewhere makes Book return an order of another hotel: the last hotel of the search.
 func elsewhere() func(*reply) {
 	other := ""
 	return func(a *reply) {

@@ -107,8 +107,8 @@ type journal struct {
 	broken error
 }
 
-// openJournal locks and reads a journal. It removes an incomplete last line, which a crash leaves behind. No request was
-// sent after that line.
+// openJournal locks and reads a journal. It removes an incomplete last line, which a crash leaves behind. The run had not
+// sent the request of this line yet.
 func openJournal(path string) (_ *journal, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user chooses the path
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// part is what a process does until the test kills it.
+// part is the part of a process that the test starts and kills: a run, or a Cleanup.
 type part struct {
 	URL, Key, Secret, Journal string
 	Cleanup                   bool
@@ -38,15 +38,15 @@ func (p part) play() error {
 	return err
 }
 
-// stage is when the test kills a process: before the n-th request of op reaches the sandbox or, if answered is true, before
-// its answer reaches the process.
+// stage is the moment at which the test kills a process: before the n-th request of op reaches the sandbox. If answered is
+// true, it is before the answer to that request reaches the process.
 type stage struct {
 	op       operation
 	n        int
 	answered bool
 }
 
-// Cleanup itself is killed once, too.
+// The test kills the run, and then also the first Cleanup.
 func TestCleanupCancelsTheOrdersOfAKilledRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		run, cleanup stage

@@ -73,10 +73,10 @@ func noneIsOpen(t *testing.T, srv *hotelstaystest.Server) int {
 	return len(srv.Ledger().Orders())
 }
 
-// noneIsLeft is a bookingRun.after that requires that each order is cancelled.
+// noneIsLeft is for bookingRun.after. It requires that each order is cancelled.
 func noneIsLeft(t *testing.T, srv *hotelstaystest.Server, _ Config) { noneIsOpen(t, srv) }
 
-// leaves returns a bookingRun.after that requires n orders, all of them cancelled.
+// leaves returns a function for bookingRun.after. The function requires that n orders exist, and that each is cancelled.
 func leaves(n int) func(*testing.T, *hotelstaystest.Server, Config) {
 	return func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, n, noneIsOpen(t, srv)) }
 }
@@ -154,7 +154,7 @@ func TestRunFindsTheCodeOfARefusal(t *testing.T) {
 	assert.Equal(t, map[hotelstays.Operation][]int{hotelstays.OpBook: {100009999}}, report.Facts.RefusalCodes)
 }
 
-// A late order of the other account may still appear, so this holds even if all its bookings are cancelled.
+// Cleanup refuses the journal even if all its bookings are cancelled, because a late order may still appear.
 func TestCleanupRefusesAJournalOfAnotherAccount(t *testing.T) {
 	_, err := bookingRun{change: only("book/price"),
 		after: func(t *testing.T, _ *hotelstaystest.Server, cfg Config) {
@@ -169,7 +169,7 @@ func TestCleanupRefusesAJournalOfAnotherAccount(t *testing.T) {
 
 func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
 	portion := testsize.PortionOf(t, 3, 8)
-	steps := func(first string) []any { // cancellation is free until first, costs 5 EUR until 20:00, and is free again after that
+	steps := func(first string) []any { // free until the time first, then 5 EUR until 20:00, then free again
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}
 		}
@@ -254,7 +254,7 @@ func TestMaxTotalLimitsAllBookingsTogether(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A run may end early because its ctx ends, or because a callback panics.
+// A run ends early if its ctx ends, or if a callback panics.
 func TestRunThatEndsEarlyCancelsItsBookings(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	said := ""
@@ -314,7 +314,7 @@ func TestJournalKeepsTheLastStateOfEachBooking(t *testing.T) {
 	}
 }
 
-// The entries of the journal do not change.
+// The failed write changes no entry in memory.
 func TestBookIsNotSentIfTheJournalCannotBeWritten(t *testing.T) {
 	j, err := openJournal(filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)

@@ -183,7 +183,7 @@ func (a *answer) first(paths ...string) any {
 	return nil
 }
 
-// total returns the number of items that the page states for the whole listing, or 0.
+// total returns the member total of a page: the number of items on all pages. It returns 0 if the page has no total.
 func (a *answer) total() int {
 	n, _ := strconv.Atoi(fmt.Sprint(a.first("total", "page.total")))
 	return n

@@ -65,7 +65,7 @@ func (e *Exchange) curl() string {
 	for _, name := range slices.Sorted(maps.Keys(e.RequestHeader)) {
 		value := e.RequestHeader[name]
 		switch name {
-		case "Request-Id": // left out, because the service refuses a Request-Id that it has seen before
+		case "Request-Id": // left out, because the service refuses a second request with the same Request-Id
 		case "Authorization":
 			if value == "Bearer "+mask {
 				b.WriteString(` -H "Authorization: Bearer $TOKEN"`)

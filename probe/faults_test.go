@@ -25,7 +25,7 @@ func double(money obj) any {
 	return 2 * n
 }
 
-// stale repeats the last success of a token, so that an expired token still works.
+// stale makes an expired token work: it replaces the refusal by the last successful answer to a request with this token.
 func stale() func(*reply) {
 	tokens := map[string]obj{}
 	return func(a *reply) {
@@ -266,7 +266,7 @@ func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T,
 	}
 }
 
-// shared counts requests of HotelList towards the rate limit of HotelRates.
+// shared makes a request of HotelList count towards the rate limit of HotelRates.
 func shared() func(*reply) {
 	var last time.Time
 	return func(a *reply) {
@@ -353,8 +353,8 @@ func TestFindingAboutAnHTTPStatusNamesIt(t *testing.T) {
 	assert.Contains(t, reasons, "HTTP status: expected a documented HTTP status, got 503")
 }
 
-// The reason names each wrong member, where it is wrong first, and what was expected there. The evidence has this list
-// element even if the body is cut off before it.
+// The reason names each wrong member, the first place of the mistake, and the expected value. The evidence contains the
+// wrong list element even if the body is cut off before this element.
 func TestReasonNamesWhereEachMemberIsWrong(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: opHotelList, told: func(a *reply) {
 		if l, _ := a.data["list"].([]any); len(l) > 9 {

@@ -68,7 +68,7 @@ func (a *reply) succeed(data obj) {
 	a.status, a.body, a.data = 200, obj{"code": 0, "msg": "success", "data": data}, data
 }
 
-// before puts the fault in front of a service.
+// before returns a transport that sends requests to the service, and changes requests and answers by the fault.
 func (f fault) before(service http.RoundTripper) http.RoundTripper {
 	var mu sync.Mutex // held by asked and told
 	return testkit.Transport(func(req *http.Request) (*http.Response, error) {
@@ -150,7 +150,8 @@ func sized(least, most int) func(any) bool {
 	}
 }
 
-// takes replaces a value in requests, so that the service accepts more than it should or has another default. nil removes it.
+// takes replaces the value of a member in requests: it writes as instead of is. The service then seems to accept a wrong value,
+// or to have another default. If as is nil, takes removes the member.
 func takes(name string, is, as any) func(*question) {
 	return func(q *question) {
 		if q.asks(name, is) {
@@ -231,7 +232,7 @@ func probed(t *testing.T, sandbox hotelstaystest.Config, f fault, change func(*C
 	return report, err
 }
 
-// during limits a fault to a time, which begins at the first request of an operation for an order.
+// during applies a fault only for the time d after the first request of op for an order.
 func during(op operation, d time.Duration, f fault) fault {
 	var began time.Time
 	now := func() bool { return !began.IsZero() && time.Since(began) < d }

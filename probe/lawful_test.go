@@ -132,7 +132,7 @@ func cancelling(as string) func(*reply) {
 	}
 }
 
-// Where the document leaves a choice, a service may differ from the sandbox. The facts of the run must be right then, too.
+// Where the document leaves a choice, a service may differ from the sandbox. The run must then report the facts of that service.
 func TestServiceThatKeepsToTheDocumentBreaksNoRule(t *testing.T) {
 	portion, adults := testsize.PortionOf(t, 6, 25), map[string]int{}
 	for name, test := range map[string]struct {
@@ -141,7 +141,7 @@ func TestServiceThatKeepsToTheDocumentBreaksNoRule(t *testing.T) {
 		change  func(*Config)
 		pending []types.OrderStatus // expected in ServiceFacts.StatusMeanings.Pending
 		untried string              // names of the rules that are not tried, separated by spaces
-		weak    string              // likewise
+		weak    string              // names of the weak rules, separated by spaces
 	}{
 		"byteSize is the size of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)},
 			weak: "value/size"},

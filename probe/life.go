@@ -33,7 +33,7 @@ type booked struct {
 	body    obj
 	entry   *JournalEntry
 	order   *types.Order // nil if Book was refused
-	gender  *answer      // if the service refused a Book with other forms of a gender, its answer
+	gender  *answer      // the refusal of a Book with other forms of a gender, or nil
 
 	// voucher:
 	issued    hotelstays.OrderVoucherResponse
@@ -162,8 +162,8 @@ func (r *run) known(b *booked) *types.Order {
 	return o
 }
 
-// poll calls there until it returns true, with pauses, for at most the time most. Only the last call stays in the
-// evidence.
+// poll calls the function there until it returns true, with a pause after each call. It gives up after the time most.
+// Only the last call stays in the evidence.
 func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Duration, found bool) {
 	began, before := time.Now(), len(r.log)
 	for first := true; ; first = false {

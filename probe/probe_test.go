@@ -75,7 +75,7 @@ func TestRulesAreSelectedByNameAndSection(t *testing.T) {
 	assert.ErrorContains(t, err, "no rule is named nothing")
 }
 
-// No rule can find this fact.
+// No rule finds the fact of this test, so the report has it only if the run keeps it.
 func TestFactOfTheConfigStaysUnlessTheServiceContradictsIt(t *testing.T) {
 	states := hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}}
 	for null, broken := range map[bool][]string{false: nil, true: {"orders/empty"}} {
@@ -190,7 +190,7 @@ func TestBaseURLOutsideATestEnvironmentMustBeConfirmed(t *testing.T) {
 	}
 }
 
-// If the service cannot be probed, the error says in one line what is wrong.
+// If Run cannot probe the service, it returns a one-line error that names the problem.
 func TestServiceThatCannotBeProbedIsOneError(t *testing.T) {
 	page := func(a *reply) {
 		a.header.Set("Content-Type", "text/html")
@@ -224,7 +224,7 @@ func TestServiceThatCannotBeProbedIsOneError(t *testing.T) {
 	}
 }
 
-// A note says in one line what is wrong with a service that can be probed nevertheless.
+// If Run can probe the service although something is wrong, a note of one line names the problem.
 func TestReportNotesProblemsOfTheWholeRun(t *testing.T) {
 	late := func(a *reply) { a.header.Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat)) }
 	for want, test := range map[string]struct {
@@ -283,7 +283,7 @@ func TestEndOfContextEndsTheRun(t *testing.T) {
 	})
 }
 
-// fakeT records what a suite reports.
+// fakeT is a testing.T that records the failed subtests.
 type fakeT struct {
 	*testing.T
 	failed *[]string

@@ -142,7 +142,7 @@ type Result struct {
 // untried is the error of a rule that could not be judged.
 type untried struct {
 	why   string
-	cause error // if an earlier step failed, its error
+	cause error // the error of an earlier step that failed, or nil
 }
 
 func (u untried) Error() string { return u.why }

@@ -26,7 +26,7 @@ var bookRules = rules("-book", []line{
 		v := r.voucherOf(b)
 		skip(r.known(b).Status > types.OrderConfirming, "the order is confirmed already")
 		r.lastButOne()
-		breaks(v.Voucher != nil || v.Status == types.VoucherGenerated, "its voucher is %s", v.Status)
+		breaks(v.Voucher != nil || v.Status == types.VoucherGenerated, "the order is not confirmed, but its voucher is %s", v.Status)
 		r.find("%s", v.Status)
 	})},
 	{"book/price", "how an order compares with its offer", after((*run).order, (*run).compared)},
@@ -165,7 +165,7 @@ var cancelRules = append(rules("-book", []line{
 	{"cancel/fee", "how the cancellation fee compares with the fee that the offer announced", after((*run).cancelled, func(r *run, b *booked) {
 		is := b.cancel.ServiceFee
 		skip(b.feeErr != nil, "%v", b.feeErr)
-		skip(is == nil, "there is no serviceFee")
+		skip(is == nil, "the answer to Cancel has no serviceFee")
 		more, err := is.Cmp(b.fee)
 		fee, _ := is.Decimal() // if the amount is invalid, Cmp has returned the error
 		r.suffers(err != nil || more > 0 || fee.IsNegative(), "serviceFee is %s, and the offer announced %s", is, b.fee)
@@ -187,7 +187,7 @@ var cancelRules = append(rules("-book", []line{
 		a := r.do(r.cancelling(b))
 		if a.came(); !a.succeeded() {
 			a.refused(http.StatusBadRequest, 0)
-			breaks(a.msg() == "", "there is no msg")
+			breaks(a.msg() == "", "the answer to the second Cancel has no msg")
 		}
 		r.find("%s", a)
 	})},

@@ -41,7 +41,7 @@ var readRequests = rules("", []line{
 	{"metadata/empty", "what an empty list of hotels looks like", ask(opHotelsMetadata, sampled, changes("destinationId", nowhere))},
 	{"metadata/answer", "what a page of the catalogue looks like", ask(opHotelsMetadata, sampled, []obj{{}})},
 	{"metadata/destination", "destinationId is required", ask(opHotelsMetadata, refusal, changes("destinationId", nil))},
-	{"metadata/default-size", "whether a page without pageSize has 20 hotels", ask(opHotelsMetadata, fills(20), []obj{{}})},
+	{"metadata/default-size", "whether a request without pageSize returns 20 hotels", ask(opHotelsMetadata, fills(20), []obj{{}})},
 	{"metadata/size-largest", "a pageSize of 100 is accepted", ask(opHotelsMetadata, fills(100), changes("page", obj{"pageSize": 100}))},
 	{"metadata/size-above", "a pageSize of 101 is refused with code 100000400", ask(opHotelsMetadata, badParam,
 		changes("page", obj{"pageSize": 101}))},
@@ -51,7 +51,7 @@ var readRequests = rules("", []line{
 	{"list/country-code", "an invalid countryCode is refused", ask(opHotelList, refusal, changes("countryCode", "ZZ1"))},
 	{"list/dates-required", "what a search without checkIn and checkOut gets",
 		ask(opHotelList, gets, []obj{{"checkIn": nil, "checkOut": nil}})},
-	{"list/default-size", "whether a page without pageSize has 50 hotels", ask(opHotelList, fills(50), changes("pageSize", nil))},
+	{"list/default-size", "whether a request without pageSize returns 50 hotels", ask(opHotelList, fills(50), changes("pageSize", nil))},
 	{"list/size-largest", "a pageSize of 200 is accepted", ask(opHotelList, fills(200), changes("pageSize", 200))},
 	{"list/size-above", "a pageSize of 201 is refused with code 100000400", ask(opHotelList, badParam, changes("pageSize", 201))},
 	{"list/ids-above", "1001 hotelIds are refused with code 100000400", ask(opHotelList, badParam,
@@ -100,9 +100,9 @@ var twinRules = rules("", []line{
 			{"countryCode": nil, "parentDestinationId": firstPlace, "include": "standard", "filterEmptyCities": true, "minHotelCount": 1}})},
 	{"metadata/page-below-1", "a pageNum below 1 is page 1", same(opHotelsMetadata, hotelIDs,
 		changes("page", obj{"pageNum": 1}, obj{"pageNum": 0}, obj{"pageNum": -1}))},
-	{"metadata/first-page", "whether a page of the catalogue without pageNum is page 1", same(opHotelsMetadata, hotelIDs,
+	{"metadata/first-page", "whether HotelsMetadata without pageNum returns page 1", same(opHotelsMetadata, hotelIDs,
 		changes("page", obj{"pageSize": 2, "pageNum": 1}, obj{"pageSize": 2}))},
-	{"list/first-page", "whether a page of a search without pageNum is page 1", same(opHotelList, hotelIDs, changes("pageNum", 1, nil))},
+	{"list/first-page", "whether HotelList without pageNum returns page 1", same(opHotelList, hotelIDs, changes("pageNum", 1, nil))},
 	{"list/country", "countryCode does not change prices", same(opHotelList, prices, changes("countryCode", nil, "US", "FR"))},
 	{"list/uncapped", "maxRatesPerHotel is 0 by default, and 0 means no limit", same(opHotelList, prices,
 		changes("maxRatesPerHotel", nil, 0, 1000))},
@@ -126,7 +126,7 @@ func otherSession(r *run) any {
 	own, other := r.offer().session, *r
 	other.anew()
 	session := other.search().session
-	skip(own == session, "two searches share a session")
+	skip(own == session, "the service uses the same session for two searches")
 	return session
 }
 

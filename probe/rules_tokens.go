@@ -19,7 +19,7 @@ import (
 
 const (
 	maxTTL           = 31_536_000
-	nobody           = "none-of-the-service" // a token that the service must refuse
+	nobody           = "none-of-the-service" // an unknown token, which the service must refuse
 	wrongSecret      = "not-the-secret"      // a secret that the service must refuse
 	unknownReference = "probe-no-such-order"
 	noSession        = "probe-no-session"

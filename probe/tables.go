@@ -96,7 +96,7 @@ func named(change obj) string {
 	return strings.Join(values, " ")
 }
 
-// accepted requires a success. The judge checks the form of the answer.
+// accepted requires a success. It does not check the form of the answer, because the judge does.
 func accepted(_ *run, a *answer) string { a.ok(); return "" }
 
 // gets accepts any answer. The finding is the status and the code.
@@ -270,8 +270,8 @@ func everyOp(name string, value any) (all []obj) {
 	return all
 }
 
-// same returns the check of a rule about requests that must get the same answer. of selects the part of the answer that must
-// be the same.
+// same returns the check of a rule about requests that must get the same answer. The function of selects the part of each
+// answer to compare.
 func same(op operation, of func(*answer) []string, changes []obj) func(*run) {
 	return func(r *run) {
 		all := func() (lists [][]string) {

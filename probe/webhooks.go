@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	redelivering = 5 * time.Minute  // how long the run waits until the service delivers an event again
+	redelivering = 5 * time.Minute  // maximum wait until the service delivers an event again
 	overtaken    = 10 * time.Second // the maximum delay of an event after a newer event
 	idHeader     = "X-Platform-Event-Id"
 	signHeader   = "X-Platform-Signature"

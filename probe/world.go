@@ -79,7 +79,7 @@ type offer struct {
 	*answer
 	hotelstays.HotelRatesResponse
 	session  string
-	hotel    string // the hotel id that HotelRates was called with
+	hotel    string // the hotel id in the request of HotelRates
 	property string // the id of the same hotel in answers of searches
 	types.RoomRatePkg
 }

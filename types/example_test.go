@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Money keeps the digits that were sent. Arithmetic is exact, and refuses two currencies. Equal compares by
-// value; == does not compile.
+// Money keeps the digits that the service sent. Add and Cmp are exact, and refuse amounts in two currencies. Equal compares
+// by value; == does not compile.
 func ExampleMoney() {
 	var rate types.Rate
 	if err := json.Unmarshal([]byte(`{"netRate":{"currency":"KWD","amount":12.500}}`), &rate); err != nil {
@@ -55,7 +55,7 @@ func ExampleMoney_Decimal() {
 	// true
 }
 
-// A text prints in English, whether it is a value, a pointer, or missing. In prefers another language.
+// A text prints in English, and a missing text prints <nil>. The method In returns another language if the text has it.
 func ExampleI18N_String() {
 	var hotel types.Hotel
 	if err := json.Unmarshal([]byte(`{"name":{"en":"Harbour Hotel","ar":"فندق الميناء"}}`), &hotel); err != nil {
@@ -115,7 +115,7 @@ func ExampleDate_Time() {
 	// "24.12.2026" is not a date of the form YYYY-MM-DD
 }
 
-// A timestamp stays as it was sent. Without an offset it is not an instant.
+// A Timestamp keeps the text that the service sent. If the text has no UTC offset, Time returns an error.
 func ExampleTimestamp_Time() {
 	at, err := types.Timestamp("2026-12-24T18:00:00+04:00").Time()
 	if err != nil {
@@ -145,7 +145,7 @@ func ExampleNewSecret() {
 	// 8 false true
 }
 
-// The reason of an empty search, and whether the same search may succeed later.
+// Retryable reports whether a search that found nothing may find hotels later.
 func ExampleEmptyReason_Retryable() {
 	for _, code := range []types.EmptyReasonCode{types.EmptyReasonNoSupplierAnswered, types.EmptyReasonNoSupplierPermitted} {
 		reason := &types.EmptyReason{Code: code}
@@ -156,7 +156,7 @@ func ExampleEmptyReason_Retryable() {
 	// NO_SUPPLIER_PERMITTED false
 }
 
-// A middleware finds the operation of a request by its path.
+// A middleware can find the operation of a request by the path of its URL.
 func ExampleOperationAt() {
 	op := types.OperationAt("/gateway/api/trade/book")
 	fmt.Println(op, op.Path())

@@ -106,7 +106,7 @@ func TestInvalidAmountIsAnErrorAndNeverZero(t *testing.T) {
 	}
 }
 
-// Reading digits takes quadratic time: a hostile amount of megabytes would take hours.
+// The time to parse an amount grows with the square of its length, so a hostile amount of some megabytes would take hours.
 func TestAmountsBeyond256CharactersAreRefused(t *testing.T) {
 	for _, endless := range []string{strings.Repeat("9", 100_000), "0." + strings.Repeat("9", 100_000)} {
 		_, err := eur(json.Number(endless)).Decimal()
@@ -191,7 +191,7 @@ func TestCancelFeeAtReturnsTheFeeOfTheNextStepOrAnError(t *testing.T) {
 		"a second before a deadline":               {steps(free, ten, all), "2027-03-01T11:59:59Z", "0 EUR", ""},
 		"at a deadline":                            {steps(free, ten, all), "2027-03-01T12:00:00Z", "", "cancelFees[0] ends at that instant"},
 		"a second after a deadline":                {steps(free, ten, all), "2027-03-01T12:00:01Z", "10.0 EUR", ""},
-		"after another zone's deadline":            {steps(free, ten, all), "2027-03-05T12:00:01Z", "99 EUR", ""},
+		"after a deadline in another time zone":    {steps(free, ten, all), "2027-03-05T12:00:01Z", "99 EUR", ""},
 		"steps in another order":                   {steps(all, free, ten), later, "10.0 EUR", ""},
 		"after the last deadline":                  {steps(free, ten, all), "2027-03-11T00:00:00Z", "", "no step"},
 		"no steps":                                 {RoomRatePkg{}, "2027-03-01T00:00:00Z", "", "no step"},

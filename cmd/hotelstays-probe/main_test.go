@@ -61,7 +61,7 @@ func reported(t *testing.T) (report *probe.Report) {
 // No line of a whole run is longer than a terminal's line. Commands and facts may be longer, because users copy them.
 func TestOutputFitsATerminal(t *testing.T) {
 	report := reported(t)
-	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // with "Note: " longer than one line
+	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // with "Note: " before it, the note exceeds one line
 	var stdout bytes.Buffer
 	p := &printer{w: &stdout}
 	for _, result := range report.Results {

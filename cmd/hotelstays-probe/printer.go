@@ -37,7 +37,7 @@ func (p *printer) line(indent int, text string) {
 	fmt.Fprintln(p.w, margin+string(line))
 }
 
-// section writes the name of a section, unless it wrote the same name last.
+// section writes the name of a section. It writes nothing if the previous result belongs to the same section.
 func (p *printer) section(name string) {
 	if name != p.group {
 		p.group = name

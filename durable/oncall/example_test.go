@@ -21,7 +21,7 @@ func requireLogin(next http.Handler) http.Handler {
 	})
 }
 
-// The page is behind the login of your service, which also names the person for the log.
+// The login of your service protects the page, and names the person for the log.
 func ExampleHandler() {
 	var journal work // the Journal of contrib/hotelstayssql, or the Bookings of contrib/hotelstaysriver
 	page := oncall.Handler[any](&journal, &oncall.Options{User: func(r *http.Request) string {

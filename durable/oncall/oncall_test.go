@@ -296,7 +296,7 @@ func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 		"retry of a cancellation":    {form("retry", "cancellation", "x"), nil, 303, []string{"wake a/b?c"}, "action=wake"},
 		"retry of a followed order":  {form("retry", "order", "x"), nil, 303, []string{"wake a/b?c"}, "action=wake"},
 		"abandon":                    {form("abandon", "booking", "no order"), nil, 303, []string{"abandon a/b?c"}, `reason="no order" user=ada`},
-		"abandon of another kind":    {form("abandon", "order", "x"), nil, 303, []string{"abandon a/b?c"}, "action=abandon"},
+		"abandon of an order":        {form("abandon", "order", "x"), nil, 303, []string{"abandon a/b?c"}, "action=abandon"},
 		"a refused action":           {form("abandon", "booking", "x"), failed, 409, []string{"abandon a/b?c"}, "error=" + fmt.Sprintf("%q", failed)},
 		"no reason":                  {form("abandon", "booking", " "), nil, 422, nil, ""},
 		"a reason of 501 characters": {form("retry", "booking", strings.Repeat("ä", 501)), nil, 422, nil, ""},
@@ -350,7 +350,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-// No page shows a UserRef or a session, and each page escapes texts of callers.
+// No page shows a UserRef or a session. Each page escapes texts of callers, such as references.
 func TestPageHidesGuestsAndSessions(t *testing.T) {
 	b := booking(`<script>"x"`, 0)
 	b.Recovery.UserRef, b.Recovery.SessionID = "guest@example.com", "session-1"

@@ -16,15 +16,15 @@ import (
 func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	r := reply{view: v.from.view()}
 	if r.view == (view{}) {
-		do += ": there is none"
+		do += ": there is no order"
 	}
 	v.to(w, Request, do, func(s *state) { then(s, r) })
 	if r.view != (view{}) && v.Follows && v.facts[v.from.rows[booking]].booking.Ending != "" {
-		v.fault(w, Request, do+", and the answer lacks it", func(s *state) { then(s, reply{}) })
+		v.fault(w, Request, do+", and the answer lacks the order", func(s *state) { then(s, reply{}) })
 	}
 	v.fault(w, Request, do+ButFails, func(s *state) { then(s, reply{code: fails}) })
 	if v.Many {
-		v.fault(w, Request, do+", which is refused for what it asks for", func(s *state) { then(s, reply{code: spoils}) })
+		v.fault(w, Request, do+", which is refused because of a reference in it", func(s *state) { then(s, reply{code: spoils}) })
 	}
 }
 
@@ -86,7 +86,7 @@ func (v *visit) lostBook() int32 {
 func (v *visit) recover(w int) {
 	me := v.from.workers[w]
 	known := v.move(me.recovery, me.age)
-	v.to(w, Request, "stops to poll for its Book", func(s *state) { v.answer(s, w, reply{code: gaveUp, recovery: known}) })
+	v.to(w, Request, "stops polling for its Book", func(s *state) { v.answer(s, w, reply{code: gaveUp, recovery: known}) })
 	if v.facts[me.recovery].booking.Recovery.NextPoll.After(epoch) {
 		return
 	}
@@ -125,7 +125,7 @@ func (v *visit) cancel(w, slot int) {
 		return
 	case v.from.cancelProgress == inFlight:
 		v.to(w, Request, "is refused", func(s *state) { s.cancelProgress = noRequest; ends(refused)(s) })
-		v.fault(w, Request, "receives that the Cancel is accepted", func(s *state) {
+		v.fault(w, Request, "receives the answer that Cancel is accepted", func(s *state) {
 			v.loseAnswer(s, me)
 			s.cancelProgress = exists // the Cancel can no longer be refused
 			ends(accepted)(s)

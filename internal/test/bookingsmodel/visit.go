@@ -73,8 +73,8 @@ type stale struct {
 	kind    int
 }
 
-// framed returns the number of the stored row of a kind, with its times counted from the beginning of worker w's
-// call. The beginning is a time of the worker's clock.
+// framed returns the number of the stored row of a kind, after a change of the row's times: they count from the beginning of
+// worker w's call, by the clock of that worker.
 func (s *state) framed(m *model, w, kind int) int32 {
 	return m.move(s.rows[kind], s.workers[w].age-s.clock(w))
 }
@@ -244,7 +244,7 @@ func (v *visit) work(w int) {
 	me := v.from.workers[w]
 	if me.history == 0 {
 		v.begin(w)
-		return // a worker without a call has nothing to lose
+		return // the worker has no call that could be interrupted
 	}
 	res := v.replay(me.history)
 	switch {
@@ -261,7 +261,7 @@ func (v *visit) work(w int) {
 	case res.opKind == sendsCancel:
 		v.cancel(w, res.slot)
 	case res.opKind == reads:
-		v.to(w, Read, "looks at the booking", func(s *state) { v.answer(s, w, reply{}) })
+		v.to(w, Read, "reads the booking", func(s *state) { v.answer(s, w, reply{}) })
 	case res.opKind == steps, res.opKind == queries:
 		v.read(w, "reads the order", func(s *state, r reply) { v.answer(s, w, r) })
 	default:

@@ -27,10 +27,10 @@ const (
 	FalseAbsent = "an absence is reported while an order exists or may still come"
 	Twice       = "an outcome is delivered twice"
 	NeverEnds   = "a row does not end, although nothing fails any more"
-	TwoCancels  = "Cancel leaves twice"
-	WrongCancel = "Cancel leaves for an order that nobody asked to cancel"
-	FalseEnding = "a cancellation is reported otherwise than the order is, or may become"
-	WrongChange = "OnOrder receives another order, or no change"
+	TwoCancels  = "Cancel is sent twice"
+	WrongCancel = "Cancel is sent for an order that nobody asked to cancel"
+	FalseEnding = "the reported ending of a cancellation contradicts the order"
+	WrongChange = "OnOrder receives another order, or an order without a change"
 	LostChange  = "a change of an order is never delivered"
 )
 

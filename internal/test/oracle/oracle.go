@@ -28,7 +28,7 @@ var essential = map[string]string{
 	"RoomRatePkg": "ratePkgId refundableMode refundableUntil cancelFees rate totalRate checkIn checkOut tax",
 }
 
-// whole names the list whose answer is refused if one of its elements cannot be decoded.
+// whole is the name of a list. If one of its elements cannot be decoded, the whole answer is refused.
 const whole = "QueryOrdersResponse.orders"
 
 // Answer is the result of Read.

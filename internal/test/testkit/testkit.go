@@ -349,7 +349,7 @@ func (o Offer) Book(t testing.TB, client *hotelstays.Client, reference string) *
 	return resp.HotelOrder
 }
 
-// LiveHeap returns the bytes of live heap after two garbage collections. A sync.Pool keeps its memory through the first.
+// LiveHeap returns the bytes of live heap after two garbage collections, because a sync.Pool frees memory only at the second.
 func LiveHeap() int {
 	runtime.GC()
 	runtime.GC()
