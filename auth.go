@@ -213,7 +213,7 @@ type TicketRequest struct {
 	TTL time.Duration `json:"ttl,omitempty"`
 }
 
-type ticketRequest TicketRequest // without methods
+type ticketRequest TicketRequest // has no methods, so encoding/json does not call MarshalJSON again
 
 // storedTicketRequest is a TicketRequest in the form that MarshalJSON writes, with TTL as text. The request to the
 // service has TTL in seconds.

@@ -76,7 +76,7 @@ var (
 	unicastIPv6 = netip.MustParsePrefix("2000::/3") // the only public IPv6 range that is assigned
 	notPublic   = []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"),
-		netip.MustParsePrefix("100.64.0.0/10"), // shared
+		netip.MustParsePrefix("100.64.0.0/10"), // shared by the customers of a carrier
 		netip.MustParsePrefix("240.0.0.0/4"),   // reserved
 		netip.MustParsePrefix("192.0.0.0/24"),  // special uses by IETF protocols; some clouds have their metadata services here
 		netip.MustParsePrefix("192.0.2.0/24"),  // examples in documentation, like the next two ranges

@@ -203,7 +203,7 @@ func (x *invocation) prepare(p parts) (err error) {
 		if x.client.traceIDFrom != nil {
 			*trace = x.client.traceIDFrom(x.ctx)
 		}
-		if headerProblem(*trace) != "" { // replaced by a random id: a trace id only helps to find requests in logs
+		if headerProblem(*trace) != "" { // an invalid id is replaced by a random id, because it only helps to find requests in logs
 			*trace = uuid.NewString()
 		}
 	}

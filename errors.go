@@ -191,7 +191,7 @@ func (e *DecodeError) next() string {
 	case errors.Is(e.Err, transport.ErrBodyTooLarge) && e.Operation != OpTicket && e.Operation != OpOAuthToken:
 		return "ask for less, or raise WithMaxResponseBytes"
 	case errors.Is(e.Err, errNullOrders):
-		return "set this fact if the service writes an empty list of orders as null"
+		return "set ServiceFacts.NullOrders if the service writes an empty list of orders as null"
 	case errors.As(e.Err, &syntax):
 		return "check the base URL, and proxies on the way; if they are right, report this to the supplier with the request id"
 	}
@@ -236,7 +236,7 @@ func (e *OutcomeUnknownError) Error() string {
 		cause = f.fact()
 	}
 	outcome := fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference", e.CustomerReferenceNo)
-	if e.CustomerReferenceNo == "" { // of Do
+	if e.CustomerReferenceNo == "" { // only a call of Do has no reference
 		outcome = "outcome unknown: do not send it again before you know whether it was executed"
 	}
 	return "hotelstays: " + describe(e, outcome+"; cause: "+cause)

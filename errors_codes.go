@@ -114,9 +114,9 @@ func (e *APIError) listed() bool {
 func (e *APIError) what() string {
 	switch row := e.row(); {
 	case e.unknown && e.seemsRefused() && operations[e.Operation] == nil: // a call of Do with an unknown path
-		return "refused with a code that is undocumented for it"
+		return "refused with a code that is undocumented for this operation"
 	case e.unknown && e.seemsRefused():
-		return "refused with a code that is undocumented for it; if the supplier says that it proves a refusal, " +
+		return "refused with a code that is undocumented for this operation; if the supplier says that the code proves a refusal, " +
 			"add it to ServiceFacts.RefusalCodes"
 	case row != nil:
 		return row.text

@@ -214,14 +214,14 @@ func eachOption[O any](f *faults, opts []O, apply func(O)) {
 // collect returns the options of a method, with a fault for each option that has no effect there. The
 // parameter row is the same as in optionScope.has.
 func collect(method Operation, row *operation, opts []CallOption) settings {
-	if len(opts) == 0 { // no allocation
+	if len(opts) == 0 { // saves an allocation
 		return settings{}
 	}
 	set := new(settings)
 	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(set) })
 	for _, o := range optionRows {
 		if set.given&o.given != 0 && !o.scope.has(method, row) {
-			set.faults.add(o.name, "%s does not take it; it is an option of %s", method, o.scope.methods)
+			set.faults.add(o.name, "%s does not accept this option; it is an option of %s", method, o.scope.methods)
 		}
 	}
 	return *set

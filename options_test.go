@@ -104,12 +104,12 @@ func TestEachMethodRefusesOptionsWithoutEffect(t *testing.T) {
 				if slices.Contains(row.takes, method) {
 					misplaced = misplaced[1:]
 				} else {
-					assert.ErrorContains(t, err, " does not take it; it is an option of ")
+					assert.ErrorContains(t, err, " does not accept this option; it is an option of ")
 				}
 				assert.Equal(t, misplaced, faultPaths(t, err), "%s, %s", method, row.name)
 			}
 		}
-		assert.ErrorContains(t, calls["Book"](t.Context(), client, hotelstays.WithParallelism(2)), "WithParallelism: Book does not take it; "+
+		assert.ErrorContains(t, calls["Book"](t.Context(), client, hotelstays.WithParallelism(2)), "WithParallelism: Book does not accept this option; "+
 			"it is an option of WalkDestinations, HotelsMetadataAll and HotelListBatches")
 		assert.Empty(t, srv.Ledger().Requests(""))
 	})

@@ -44,7 +44,7 @@ type RateLimitRequest struct {
 	Key RateLimitKey // the budget
 	// Account is the Client.Account of the calling client. Accounts with one client IP address share a budget.
 	Account  string
-	Priority Priority // of WithPriority
+	Priority Priority // set by WithPriority
 }
 
 // Priority is how urgent a call is among the calls that wait for one budget. A higher priority is served first, but each
@@ -137,7 +137,7 @@ func (l *processLimiter) window(key RateLimitKey, pause bool) *ratelimit.Window 
 		seconds := (l.processes + limit - 1) / limit
 		w = ratelimit.NewWindow(max(1, limit/l.processes), time.Duration(seconds)*time.Second, l.margin)
 	case pause:
-		w = ratelimit.NewWindow(1<<20, time.Second, 0) // more than a process ever sends, so that only Pause has an effect
+		w = ratelimit.NewWindow(1<<20, time.Second, 0) // a limit that no process reaches, so that only Pause has an effect
 	default:
 		return nil
 	}

@@ -63,7 +63,7 @@ func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
 // exchange is the part of a call that reads its answer.
 type exchange struct {
-	ctx   context.Context // the method end cancels it
+	ctx   context.Context // the method end cancels this ctx
 	op    Operation
 	row   *operation
 	set   settings

@@ -257,7 +257,7 @@ func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err er
 		b.Due = later(b.Due, ended.Add(provenAfter))
 	}
 	if outcome.State == hotelstays.BookingUnverified {
-		pause := min(unverifiedPause<<min(b.Unverified, 5), maxUnverifiedPause) // it doubles
+		pause := min(unverifiedPause<<min(b.Unverified, 5), maxUnverifiedPause) // the pause doubles with each poll
 		b.Due = later(b.Due, wallClock(at.Add(pause)))
 		b.Unverified++
 	}

@@ -148,7 +148,7 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	}
 	for turn := 0; ; turn++ {
 		started := false
-		for i := range kinds { // each turn begins with another kind
+		for i := range kinds { // each turn begins with another kind, so that no kind always comes first
 			kind := kinds[(turn+i)%len(kinds)]
 			free := r.workers.free(kind)
 			if free == 0 || ctx.Err() != nil {

@@ -377,7 +377,7 @@ func TestBookAndCancelHaveBookTimeoutAndTheStoredOptions(t *testing.T) {
 		assert.ErrorAs(t, err, &invalid)
 		assert.ErrorAs(t, e.beginTx(requestOf("ref-3"), hotelstays.WithHeader("X-Gateway", "key")), &invalid)
 		_, err = e.Engine.Book(t.Context(), requestOf("ref-3"), hotelstays.WithBatchSize(2))
-		assert.ErrorAs(t, err, &invalid, "Book does not take it")
+		assert.ErrorAs(t, err, &invalid, "Book does not accept this option")
 		assert.Nil(t, e.row(durable.KindBooking, "ref-3"))
 	})
 }

@@ -41,7 +41,7 @@ type Permit struct {
 	w       *Window
 	granted bool      // true from the grant until Done
 	left    time.Time // time at which the request left; zero before
-	since   time.Time // time at which the request left or arrived; the order of the heap slots
+	since   time.Time // time at which the request left or arrived; the heap slots is ordered by it
 	index   int       // position in the heap; -1: another permit has the slot
 }
 
@@ -224,7 +224,7 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 			from, at = &w.sent, then
 		}
 	}
-	if w.unused > 0 && (from == nil || at.After(now)) { // the last choice, because the grant of a used slot recycles a permit
+	if w.unused > 0 && (from == nil || at.After(now)) { // an unused slot comes last, because the grant of a used slot recycles a permit
 		from, at = nil, now
 	}
 	if at.Before(w.pausedUntil) {

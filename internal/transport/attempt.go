@@ -206,7 +206,7 @@ func (r *run) keepCookies(resp *http.Response) {
 		return
 	}
 	if cookies := resp.Cookies(); len(cookies) > 0 {
-		address, _ := url.Parse(r.URL) // r.URL is safe; a RoundTripper may have changed the URL of the request
+		address, _ := url.Parse(r.URL) // parses r.URL, because a RoundTripper may have changed the URL of the request
 		r.HTTP.Jar.SetCookies(address, cookies)
 	}
 }
@@ -307,7 +307,7 @@ func WithoutCause(ctx context.Context, err error) error {
 
 type endedError struct {
 	text string
-	err  error // of ctx
+	err  error // the error of ctx
 }
 
 func (e *endedError) Error() string { return e.text }

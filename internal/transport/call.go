@@ -99,7 +99,7 @@ type Authorization struct {
 
 // Policy limits attempts, waits and the size of an answer.
 type Policy struct {
-	MaxAttempts   int           // at least 1; a 429 that is waited out does not count
+	MaxAttempts   int           // at least 1; attempts that ended in a 429 do not count
 	Backoff       time.Duration // upper limit of the first wait, which is random
 	MaxBackoff    time.Duration // upper limit of all random waits
 	MaxRetryAfter time.Duration // a longer Retry-After ends the call

@@ -199,7 +199,7 @@ func (g *generator) read(out *file, to string, t types.Type, whole bool) (string
 		list, err := out.list(u.Elem(), whole)
 		return fmt.Sprintf("%s = %s.Read(l, %s)", to, list, function), err
 	}
-	return "", fmt.Errorf("%s is not handled: teach decodegen, or change the field", t)
+	return "", fmt.Errorf("%s is not handled: extend decodegen, or change the field", t)
 }
 
 // function returns the source of a function that reads a value of type t into *v. For a struct it is the name of the
@@ -215,7 +215,7 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 	}
 	named, isNamed := t.(*types.Named)
 	if !isNamed {
-		return "", fmt.Errorf("a struct without a name: give it one")
+		return "", fmt.Errorf("a struct without a name is not handled: define a named type")
 	}
 	variable, err := g.structVar(named)
 	if named.Obj().Pkg().Path() == sharedTypes {
@@ -229,7 +229,7 @@ func (f *file) list(t types.Type, whole bool) (string, error) {
 	element := f.typeName(t)
 	bare := element[strings.LastIndex(element, ".")+1:]
 	if strings.ContainsAny(element, "[]*") {
-		return "", fmt.Errorf("a list of %s is not handled: give the element a type of its own", element)
+		return "", fmt.Errorf("a list of %s is not handled: define a named type for the element", element)
 	}
 	name, options := "listOf"+strings.ToUpper(bare[:1])+bare[1:], ""
 	switch {
