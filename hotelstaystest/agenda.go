@@ -21,8 +21,8 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.L
 // reach moves the clock forward to t. A clock that is later than t does not change.
 func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
 
-// appointment is due when the clock reaches at. Then the sandbox confirms order, or tries to deliver event. One of
-// order and event is nil.
+// appointment is due when the clock reaches the time in the field at. Then the sandbox confirms the order, or tries to
+// deliver the event. One of these two fields is nil.
 type appointment struct {
 	at    time.Time
 	order *order
@@ -125,7 +125,7 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 // time-outs and signatures stay in real time. A client waits by its own clock, so Advance does not
 // shorten its pauses.
 //
-// Advance panics when d is negative, or takes the clock more than ten years from real time.
+// Advance panics if d is negative, or would move the clock more than ten years ahead of real time.
 func (s *Server) Advance(d time.Duration) { panicOn("Advance", s.advance(d)) }
 
 func (s *Server) advance(d time.Duration) error {

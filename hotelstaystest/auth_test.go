@@ -86,7 +86,7 @@ func TestTokenHasOnlyTheScopesOfItsClient(t *testing.T) {
 
 func TestMarketAndUserAreRequiredAndChecked(t *testing.T) {
 	s := start(t, Config{Markets: []string{"AE", "SA"}, UserRefs: map[string][]types.Scope{"reader": {types.ScopeContentRead}, "nobody": nil}})
-	u := login(t, s) // Ticket takes neither header
+	u := login(t, s) // Ticket needs neither a Market nor a User-Ref header
 	u.refused(destinationsPath, "{}", 403, codeForbidden, "Market header is required")
 	u.header("Market", "FR").refused(destinationsPath, "{}", 403, codeForbidden, "market FR")
 	u = u.header("Market", "SA")

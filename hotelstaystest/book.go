@@ -67,7 +67,7 @@ func runBook(s *Server, c *call, req *bookRequest) (*bookResponse, error) {
 	return &bookResponse{s.orderBody(o)}, nil
 }
 
-// businessFailure is a refusal with the status of [Variants.BusinessFailureStatus].
+// businessFailure returns a refusal with the HTTP status in [Variants.BusinessFailureStatus].
 func (s *Server) businessFailure(code int, format string, args ...any) *failure {
 	return fail(s.cfg.Variants.BusinessFailureStatus, code, format, args...)
 }

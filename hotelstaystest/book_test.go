@@ -77,7 +77,7 @@ func TestConcurrentBooksMakeOneOrder(t *testing.T) {
 		"%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(opBook))
 }
 
-func TestCallbackMustBePublicOrLoopback(t *testing.T) {
+func TestCallbackURLMustBePublicOrLoopback(t *testing.T) {
 	for _, tc := range []struct {
 		url               string
 		byDefault, strict bool
@@ -136,7 +136,7 @@ func TestChangedOfferIsBookedOnlyAfterCheckAvail(t *testing.T) {
 	s.MoveRate(ids[0], 10)
 	in.refused(bookPath, booking("moved", ids[0], nil), 200, types.CodeRateChanged, "ARI")
 	moved := check(ids[0], "1", true)
-	failIf(t, moved == before, "a move changes nothing")
+	failIf(t, moved == before, "MoveRate does not change the price")
 	same(t, check(ids[0], "1", false), moved)
 	_, fresh := in.find(nil)
 	for _, id := range fresh {
@@ -145,7 +145,7 @@ func TestChangedOfferIsBookedOnlyAfterCheckAvail(t *testing.T) {
 	booked := fmt.Sprint(in.must(bookPath, booking("moved", ids[0], nil)).at("hotelOrder", "netRate"))
 	same(t, booked, moved)
 	s.MoveRate(ids[0], 50)
-	same(t, fmt.Sprint(u.must(queryPath, object{}).at("orders", 0, "netRate")), booked, "after a later move")
+	same(t, fmt.Sprint(u.must(queryPath, object{}).at("orders", 0, "netRate")), booked, "MoveRate changes the price of an order")
 
 	s.CloseRate(ids[1])
 	check(ids[1], "2", true)
@@ -240,7 +240,6 @@ func TestSetOrderStatusUndoesACancellation(t *testing.T) {
 	in.must(cancelPath, cancellation("ref", order))
 }
 
-// Neither the probe nor openapi.json checks these messages.
 func TestRefusalNamesItsReason(t *testing.T) {
 	s, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
 	in, _ := u.book("ref", 0)

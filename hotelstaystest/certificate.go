@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// selfSigned makes a certificate for loopback and more names. Its Leaf is set.
+// selfSigned makes a certificate for loopback and for names. The field Leaf of the certificate is set.
 func selfSigned(names []string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -121,9 +121,9 @@ type Config struct {
 	Variants Variants      `json:"variants,omitzero"`
 	Control  ControlConfig `json:"control,omitzero"`
 
-	// LedgerLimit is the maximum number of requests, webhooks and changed orders in the ledger, which drops the
-	// oldest first. It also drops the oldest if all of them need more memory than 1 MiB plus 4 KiB
-	// times the limit. The default is 50,000.
+	// LedgerLimit is the maximum number of requests, webhooks and changed orders in the ledger. The ledger drops the
+	// oldest of them if there are more, or if they need more memory than 1 MiB plus LedgerLimit times 4 KiB. The
+	// default is 50,000.
 	LedgerLimit int `json:"ledgerLimit,omitzero"`
 }
 
@@ -203,7 +203,7 @@ type Variants struct {
 	BusinessFailureStatus int `json:"businessFailureStatus,omitzero"`
 	// NullOrders makes QueryOrders answer "orders": null instead of an empty list.
 	NullOrders bool `json:"nullOrders,omitzero"`
-	// OrderStatusNumbers are the numbers of the order statuses. No two may be equal.
+	// OrderStatusNumbers are the numbers of the order statuses. All numbers must be different.
 	OrderStatusNumbers OrderStatusNumbers `json:"orderStatusNumbers,omitzero"`
 }
 

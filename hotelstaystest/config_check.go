@@ -17,7 +17,7 @@ import (
 )
 
 // ErrInvalidConfig matches every error about a [Config]. Such an error lists all
-// faults, each with the path of its field in JSON.
+// invalid fields, each with its path in JSON.
 var ErrInvalidConfig = errors.New("hotelstaystest: invalid configuration")
 
 type configFaults []string

@@ -31,7 +31,7 @@ func TestServerCopiesItsConfigAndAddsDefaults(t *testing.T) {
 	failIf(t, complete.VoucherDelay != 5*time.Second || complete.RateLimits[opBook] != 3 || complete.RateLimits[opTicket] != 5 ||
 		len(complete.Webhooks.Events[OnCancel]) != 0 || len(complete.Webhooks.Events[OnConfirm]) != 2, "%+v", complete)
 	again, err := complete.complete()
-	failIf(t, err != nil || !reflect.DeepEqual(again, complete), "as a configuration of its own: %+v, %v", again, err)
+	failIf(t, err != nil || !reflect.DeepEqual(again, complete), "a server with the complete configuration: %+v, %v", again, err)
 	whole := text(complete)
 	for _, c := range []Config{given, complete} {
 		c.Webhooks.Events[OnBook][0], c.OAuthClients[0].Scopes[0], c.UserRefs["u"][0], c.EmptyReason.Suppliers[0].Reason = "x", "x", "x", "x"

@@ -28,11 +28,11 @@ func TestDestinationsFollowTheFilters(t *testing.T) {
 		{object{"countryCode": "AE", "parentDestinationId": s.CityID(1)}, 2},       // the country takes precedence
 		{object{"parentDestinationId": s.CityID(0)}, 0},                            // a city
 		{object{"parentDestinationId": "0f8fad5b-d9cb-469f-a165-70867728950e"}, 0}, // an unknown id
-		{object{"parentDestinationId": province}, 8},                               // two of ten are empty
+		{object{"parentDestinationId": province}, 8},                               // two of ten cities have no hotel
 		{object{"parentDestinationId": province, "filterEmptyCities": false}, 8},   // the default of minHotelCount is 1
 		{object{"parentDestinationId": province, "minHotelCount": 0}, 8},           // by default filterEmptyCities is true
 		{object{"parentDestinationId": province, "filterEmptyCities": false, "minHotelCount": 0}, 10},
-		{object{"parentDestinationId": province, "minHotelCount": 3}, 6}, // two of ten are small
+		{object{"parentDestinationId": province, "minHotelCount": 3}, 6}, // two more cities have few hotels
 		{object{"parentDestinationId": province, "minHotelCount": 8}, 6},
 		{object{"parentDestinationId": province, "minHotelCount": 9}, 0},
 	} {

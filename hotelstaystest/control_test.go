@@ -127,7 +127,7 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 		failIf(t, a.status != want, "%s: HTTP %d %s, want %d", host, a.status, a.body, want)
 	}
 	c.with(header("Host", "attacker.example")).refused("POST", "/_sandbox/reset", nil, 403, "Host", "attacker.example")
-	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // no other path answers this host
+	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // all other paths refuse this host name
 
 	_, remote := controlled(t, Config{AllowRemote: true})
 	for host, want := range map[string]int{"192.0.2.1:8080": 200, "[2001:db8::1]:80": 200, "attacker.example": 403, "2130706433": 403} {
@@ -136,7 +136,7 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 	}
 }
 
-// A page of another site, in the browser of a user, can send such requests to a sandbox on the user's machine.
+// A user's browser may show a page of another site. The page could send these requests to a sandbox on the user's machine.
 func TestControlRefusesOtherSites(t *testing.T) {
 	s, c := controlled(t)
 	s.Inject(Fault{Kind: FaultStatus})
@@ -240,7 +240,7 @@ func TestControlRefusesUnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
-func TestControlNamesTheFaultyField(t *testing.T) {
+func TestControlErrorNamesTheInvalidField(t *testing.T) {
 	s, c := controlled(t)
 	for body, want := range map[string]struct{ field, text string }{
 		`{`:                                 {"", "not valid JSON"},

@@ -58,7 +58,7 @@ func TestLedgerReturnsCopies(t *testing.T) {
 	})
 }
 
-// liveHeap returns the heap in use, in bytes. It collects twice, because a sync.Pool survives one collection.
+// liveHeap returns the heap in use, in bytes. It collects garbage twice, because a sync.Pool keeps its values for one collection.
 func liveHeap() int {
 	runtime.GC()
 	runtime.GC()
@@ -107,7 +107,8 @@ func TestFullLogDropsTheOldestEntryOfAnyKind(t *testing.T) {
 		"%d entries, the first %+v", len(entries), entries[0])
 }
 
-// The server also sends webhooks, keeps bodies, and has a reader of events. HOTELSTAYS_LONG=1 books each second for a whole day.
+// The server also sends webhooks, keeps bodies, and has a reader of events. With HOTELSTAYS_LONG=1 the test books once per
+// second for a whole day.
 func TestMemoryPerOrderIsBounded(t *testing.T) {
 	const limit, perOrder, pools = 100, 4 << 10, 128 << 10 // bytes
 	books := testsize.Of(t, "bookings", 24*3600, 150, 150)
@@ -130,7 +131,7 @@ func TestMemoryPerOrderIsBounded(t *testing.T) {
 			in.must(bookPath, body)
 			time.Sleep(time.Second)
 		}
-		const first = 100 // this many orders fill the log
+		const first = 100 // number of orders that fill the log
 		for n := range first {
 			book(n)
 		}

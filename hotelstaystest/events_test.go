@@ -161,7 +161,7 @@ func TestCloseEndsEventStreams(t *testing.T) {
 	})
 }
 
-// Two later entries have replaced the first entries of their records.
+// Two webhooks have changed, so a later entry has replaced the first entry of each.
 func TestPagesOfTheLedgerContainEachEntryOnce(t *testing.T) {
 	l := newLedger(200, new(clock), nil)
 	var recs []*record

@@ -97,7 +97,7 @@ func TestFaultSetsStatusHeadersAndBody(t *testing.T) {
 	r := u.refused(ticketPath, "{}", 429, types.CodeRateLimited, "slow down")
 	failIf(t, r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "", "%v", r.header)
 	failIf(t, s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(opTicket)[0].Code != types.CodeRateLimited,
-		"an injected 429 counts as a real one")
+		"the ledger counts an injected 429 as a refusal by the rate limit")
 	u = login(t, s).plain()
 	s.Inject(Fault{Operation: opQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
 	u.refused(queryPath, "{}", 200, 100000999, "strange")
@@ -181,7 +181,7 @@ func TestFaultWithAReferenceActsOnlyOnItsOrder(t *testing.T) {
 		query := func(refs ...string) int { return u.post(queryPath, object{"customerReferenceNos": refs}).status }
 		u.must(queryPath, "{}")
 		many := []string{"other"}
-		for i := range 5000 { // the body becomes longer than what the ledger keeps
+		for i := range 5000 { // the body becomes longer than the part that the ledger keeps
 			many = append(many, fmt.Sprint("none-", i))
 		}
 		same(t, fmt.Sprint(query("other"), query("ref"), query(append(many, "ref")...), query("ref")), "200 503 503 200")

@@ -60,7 +60,7 @@ func stopIf(t testing.TB, wrong bool, format string, args ...any) {
 	}
 }
 
-// same checks that got equals want. The text of the failure ends with in.
+// same checks that got equals want. The failure's text ends with the arguments in.
 func same[V comparable](t testing.TB, got, want V, in ...any) {
 	t.Helper()
 	failIf(t, got != want, "got %v, want %v %v", got, want, in)
@@ -99,7 +99,7 @@ func open(t testing.TB, config ...Config) (*Server, *user) {
 // twoAccounts are accounts for tests in which one account must not see the orders of the other account.
 var twoAccounts = []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}
 
-// stranger returns the user with a ticket of the second account.
+// stranger returns a user with a ticket of the second account.
 func (u *user) stranger() *user { return u.with(u.ticket("two", "2")) }
 
 // user is a plain client of the API.

@@ -16,8 +16,8 @@ const (
 	maxReference   = 200      // maximum size of each reference in bytes
 )
 
-// keep returns the masked text of a body and the references in it, for the ledger. It returns neither if the control
-// API is off.
+// keep returns the masked text of a body and the references in the body, for the ledger. If the control API is off, it
+// returns no text and no references.
 func (s *Server) keep(body []byte) (text string, references []string) {
 	if !s.cfg.Control.Enabled {
 		return "", []string{}
@@ -74,8 +74,8 @@ var secretValues = func() []*regexp.Regexp {
 	}
 }()
 
-// maskFields masks the matches of secretValues. It first searches for the names, because that is faster and most
-// bodies have none.
+// maskFields masks the matches of secretValues. It first searches for secretNames, because this search is faster, and
+// most bodies contain no such name.
 func maskFields(text string) string {
 	lower := strings.ToLower(text)
 	has := func(name string) bool { return strings.Contains(lower, name) }

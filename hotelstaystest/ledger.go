@@ -119,8 +119,8 @@ type WebhookAttempt struct {
 }
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods return
-// copies. It counts everything and keeps all orders. Of requests, webhooks and changes of orders it
-// keeps the last [Config.LedgerLimit] in total. Times come from the sandbox's clock ([Server.Now]).
+// copies. It counts everything and keeps all orders. It keeps the last [Config.LedgerLimit] requests,
+// webhooks and changes of orders in total. Times come from the sandbox's clock ([Server.Now]).
 type Ledger struct {
 	mu            sync.Mutex
 	log           eventLog
@@ -166,7 +166,7 @@ func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *record 
 	return rec
 }
 
-// updateRequest logs a copy of a request's record, changed by the function change.
+// updateRequest calls change with a copy of a request's record, and logs the copy.
 func (l *Ledger) updateRequest(rec *record, change func(*Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +196,7 @@ func (l *Ledger) addWebhook(w Webhook) *record {
 	return rec
 }
 
-// updateWebhook logs a copy of an event's record, changed by the function change.
+// updateWebhook calls change with a copy of an event's record, and logs the copy.
 func (l *Ledger) updateWebhook(rec *record, change func(*Webhook)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

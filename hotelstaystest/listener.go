@@ -39,7 +39,7 @@ func (l *memListener) Close() error {
 
 func (l *memListener) Addr() net.Addr { return memAddr("127.0.0.1:80") }
 
-// dial connects to the listener. from is the client's address.
+// dial connects to the listener. The parameter from is the client's address.
 func (l *memListener) dial(ctx context.Context, from string) (net.Conn, error) {
 	up, down := newPipe(), newPipe()
 	client := &memConn{in: down, out: up, local: memAddr(from), remote: l.Addr()}

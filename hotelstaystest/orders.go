@@ -21,7 +21,7 @@ var orderOperations = []operation{
 	{opCancel, sessionRequired, types.ScopeBookingCancel, runs(runCancel), "Cancels an order."},
 }
 
-// order is guarded by Server.lock.
+// order is an order of the sandbox. Server.lock guards its fields.
 type order struct {
 	account     string
 	customerRef string

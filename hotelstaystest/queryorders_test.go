@@ -60,8 +60,8 @@ func TestQueryOrdersReturnsTheOrdersThatMatchAllFilters(t *testing.T) {
 	})
 }
 
-// The package documentation shows these envelopes.
-func TestNoOrdersAreAnEmptyListOrNull(t *testing.T) {
+// The package documentation shows the answers that this test expects.
+func TestQueryOrdersWithoutAMatchAnswersAnEmptyListOrNull(t *testing.T) {
 	for null, want := range map[bool]string{false: "[]", true: "null"} {
 		_, u := open(t, Config{Variants: Variants{NullOrders: null}})
 		same(t, string(u.must(queryPath, object{}).body), `{"code":0,"msg":"success","data":{"orders":`+want+`}}`)

@@ -172,7 +172,7 @@ func TestStartServerFailsIfTheAddressIsInUse(t *testing.T) {
 	failIf(t, err == nil, "two servers at %s", s.URL)
 }
 
-func TestURLNamesLoopbackInsteadOfAllAddresses(t *testing.T) {
+func TestServerURLReplacesTheAddressOfAllInterfacesByLoopback(t *testing.T) {
 	for listens, want := range map[string]string{
 		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "192.0.2.1:80": "192.0.2.1:80", "[::1]:80": "[::1]:80",
 	} {

@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// wait sleeps for d. It returns false if ctx ends or the server closes before.
+// wait sleeps for d. It returns false if ctx ends or the server closes before d has passed.
 func (s *Server) wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -58,7 +58,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *ans
 	}
 }
 
-// spoil returns the answer that the fault makes of the true answer a. If the operation was not executed, a is nil.
+// spoil applies the fault to the true answer a, and returns the result. If the operation was not executed, a is nil.
 func (f *Fault) spoil(a *answer) *answer {
 	switch f.Kind {
 	case FaultStatus:
@@ -141,8 +141,8 @@ func writeHalf(w http.ResponseWriter, a *answer) {
 	http.NewResponseController(w).Flush()
 }
 
-// writeSlowly sends the answer in ten pieces over the fault's delay, or in about twenty pieces per
-// second at its rate. It returns false if the client disconnects before the end.
+// writeSlowly sends the answer in ten pieces over the fault's Delay. If the fault has BytesPerSecond, it
+// sends about twenty pieces per second instead. It returns false if the client disconnects before the end.
 func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, f *Fault) bool {
 	a.writeHeader(w)
 	flush := http.NewResponseController(w)

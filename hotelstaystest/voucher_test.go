@@ -59,7 +59,7 @@ func TestRemoteClientGetsAVoucherLinkItCanReach(t *testing.T) {
 	}
 }
 
-func TestPDFHasTheAskedSizeAndItsObjects(t *testing.T) {
+func TestPDFHasTheRequestedSizeAndAllItsObjects(t *testing.T) {
 	lines := []string{"A line (with brackets) and a \\ backslash", "Ünïcode"}
 	natural := len(renderPDF(lines, 0))
 	for _, size := range []int{0, natural, natural + 1, natural + 100, 100_003} {

@@ -103,8 +103,8 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 	w.next(o, nil)
 }
 
-// next starts the first attempt of the order's next event. It does nothing while the first attempt of another event
-// is in progress. The event passed does not count, because its first attempt has ended or is delayed.
+// next starts the first attempt of the order's next event, unless the first attempt of an earlier event is in progress.
+// The parameter passed is nil, or an event whose first attempt has ended or is delayed.
 func (w *webhooks) next(o *order, passed *event) {
 	q := &o.events
 	if q.first != passed && q.first != nil {

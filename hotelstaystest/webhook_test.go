@@ -146,7 +146,7 @@ func TestFailedDeliveryIsRetried(t *testing.T) {
 		state    WebhookState
 	}{
 		"no failure":     {nil, nil, []time.Duration{0}, WebhookDelivered},
-		"another 2xx":    {nil, []int{204}, []time.Duration{0}, WebhookDelivered},
+		"status 204":     {nil, []int{204}, []time.Duration{0}, WebhookDelivered},
 		"three failures": {nil, []int{500, 404, 302}, []time.Duration{0, 1, 3, 7}, WebhookDelivered},
 		"five failures":  {nil, []int{500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookDelivered},
 		"six failures":   {nil, []int{500, 500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookGivenUp},

@@ -165,7 +165,7 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 	assert.ErrorIs(w, w.Abandon(w.Context(), "ref-1"), durable.ErrNotBegun)
 	w.Work()
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
-	assert.Equal(w, Row{State: "pending"}, w.Row("ref-1"), "OnOutcome is not called")
+	assert.Equal(w, Row{State: "pending"}, w.Row("ref-1"), "Abandon does not call OnOutcome")
 	require.NoError(w, w.Retry(w.Context(), "ref-1"))
 	w.HasState("ref-1", durable.EndingFound, 0)
 	assert.ErrorIs(w, w.Retry(w.Context(), "ref-1"), durable.ErrNotBegun)
@@ -181,15 +181,15 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 	assert.Equal(w, books, w.books())
 }
 
-// failing lets a function such as OnOutcome fail. It counts the calls: the first calls return failures, the next call
+// failing makes a function such as OnOutcome fail. Each of the first calls returns one of the failures. The next call
 // panics, and later calls succeed.
 type failing struct {
 	atomic.Int32
 	failures []error
 }
 
-// after returns err if the function failed to store its row. Otherwise it counts the call, and fails, panics or
-// succeeds as failing says.
+// after returns err if the function failed to store its row. Otherwise it counts the call. Then it returns the next
+// failure, panics, or returns nil.
 func (f *failing) after(err error) error {
 	if err != nil {
 		return err

@@ -177,8 +177,8 @@ func (w *World[Tx]) following(onOrder func(context.Context, Tx, *durable.OrderCh
 	return w.Another(func(o *durable.Options[Tx]) { o.OnOrder = onOrder })
 }
 
-// hasMirror waits until the caller's copy equals the service's order. It requires that OnOrder has changed the copy
-// exactly changes times.
+// hasMirror waits until the caller's copy equals the service's order. The parameter changes is the required number of
+// changes that OnOrder has made to the copy.
 func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration) {
 	w.Helper()
 	order, err := w.Clients[0].FindOrder(w.Context(), reference)
@@ -202,7 +202,7 @@ func followed[Tx any](w *World[Tx]) {
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	w.hasMirror("ref-1", 1, 0)
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
-	w.ConfirmOrder("ref-2") // the webhook is lost
+	w.ConfirmOrder("ref-2") // nobody calls Wake, as if the webhook were lost
 	w.hasMirror("ref-2", 1, time.Minute)
 	w.hasMirror("ref-1", 1, 0)
 
@@ -217,5 +217,5 @@ func followed[Tx any](w *World[Tx]) {
 	require.NoError(w, w.Wake(w.Context(), "ref-2"))
 	w.hasMirror("ref-2", 2, 0)
 	_, changes := w.mirror("ref-1")
-	assert.Equal(w, 2, changes, "a settled order is not read")
+	assert.Equal(w, 2, changes, "workers do not read a settled order again")
 }

@@ -21,8 +21,8 @@ type promise[Tx any] struct {
 // lateOrders hides new orders for two hours, which is longer than a recovery takes.
 var lateOrders = hotelstaystest.Config{LateVisibility: 2 * time.Hour}
 
-// promises returns the rules that each implementation must prove: it commits, locks, finds rows again, and delivers.
-// The tests of package durable prove the decisions of the engine.
+// promises returns the rules that each implementation must prove. These rules depend on how the implementation commits,
+// locks and finds rows, and delivers outcomes. The tests of package durable prove the decisions of the engine.
 func promises[Tx any]() []promise[Tx] {
 	return []promise[Tx]{
 		{rule: "InTx commits booking and row together, and repeats what the database rolled back", test: inTx[Tx], database: true},
@@ -54,7 +54,7 @@ func promises[Tx any]() []promise[Tx] {
 	}
 }
 
-// Test tests an implementation. start starts a fleet with its own database for one case. Cases run in
+// Test tests an implementation. The function start must start a fleet with its own database for one case. Cases run in
 // parallel.
 func Test[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) { run(t, start, promises[Tx]()) }
 

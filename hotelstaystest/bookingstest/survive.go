@@ -35,7 +35,7 @@ const (
 type Engine[Tx any] struct {
 	Plan
 	Database[Tx]
-	// Bookings must be opened with the result of Options.
+	// Bookings is the durable.Bookings of this process. Open it with the result of Options.
 	Bookings durable.Bookings[Tx]
 	clients  []*hotelstays.Client // one client for each account
 }
@@ -72,8 +72,8 @@ func (e *Engine[Tx]) Run(ctx context.Context) {
 
 // onOutcome stores an outcome in the booking's row and in a list of all outcomes. Sometimes it fails.
 //
-// If a process was frozen for long, its Book may end without an answer after the round has ended. Then new polls
-// start. Their outcome counts as the outcome of a further round.
+// If a process was frozen for a long time, its Book may end without an answer after the round has ended. Then new polls
+// start, and onOutcome counts the outcome of these polls as the outcome of a further round.
 func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	chaostest.MayBlock()
 	reference := outcome.Recovery.CustomerReferenceNo
@@ -137,8 +137,8 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 	})
 }
 
-// Survive runs a fleet until it has made its bookings, and checks the stored rows. open returns the number of open
-// bookings of the implementation.
+// Survive runs a fleet until it has made its bookings, and checks the stored rows. The function open must return the
+// number of open bookings in the implementation's database.
 func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (int, error)) {
 	chaostest.Inject(w.Server)
 	for _, f := range lifeFaults {
@@ -229,7 +229,7 @@ func (w *World[Tx]) checkOutcomes() {
 	assert.NoError(w, chaostest.Check(w.Ledger(), begun, outcomes))
 	w.checkAccounts(outcomes)
 	assert.Zero(w, w.count(`endings WHERE state NOT IN ('found', 'absent', 'failed') OR (state = 'found') <> (order_no <> '')`),
-		"outcomes of another kind, found without an order, or not found but with an order")
+		"outcomes of an unknown kind, found outcomes without an order, or other outcomes with an order")
 	assert.Zero(w, w.count(`bookings b WHERE NOT EXISTS (SELECT 1 FROM endings e WHERE e.reference = b.reference
 		AND e.round = b.rounds AND e.state = b.state AND e.order_no = b.order_no)`), "rows that differ from their last outcome")
 	for _, state := range []string{"found", "absent", "failed"} {
@@ -283,8 +283,8 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, change *durable.OrderCh
 	return byChance(e.StoreOrder(ctx, tx, change))
 }
 
-// onCancel stores how a cancellation has ended. If no order was cancelled, another cancellation begins. But if the
-// booking's round made no order, half of the cancellations are given up: the order of the next round must then stay.
+// onCancel stores how a cancellation has ended. If no order was cancelled, another cancellation begins. But for some
+// references, no other cancellation begins if the round made no order. Then the order of the next round must stay.
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {
@@ -297,7 +297,7 @@ func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellatio
 	return byChance(err)
 }
 
-// cancel begins cancellations. The bookings are found, or their outcome is not known yet.
+// cancel begins cancellations of bookings that are found or whose outcome is not known yet.
 func (e *Engine[Tx]) cancel(ctx context.Context) {
 	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		var reference string
@@ -373,7 +373,7 @@ func (w *World[Tx]) OfReference(reference string) durable.Bookings[Tx] {
 }
 
 // checkAccounts checks that the accounts progressed about equally. When a tenth of all bookings was open, at most half of
-// each account's bookings may be open. outcomes are sorted, the oldest first.
+// each account's bookings may be open. The parameter outcomes is sorted, the oldest outcome first.
 func (w *World[Tx]) checkAccounts(outcomes []chaostest.Outcome) {
 	last := map[string]int{}
 	for i, o := range outcomes {
@@ -387,7 +387,7 @@ func (w *World[Tx]) checkAccounts(outcomes []chaostest.Outcome) {
 			left[account]++
 		}
 	}
-	w.Logf("%d accounts; when a tenth of the bookings was left, they had %v of %v", len(of), left, of)
+	w.Logf("when a tenth of all bookings was open, the %d accounts had %v open bookings of %v", len(of), left, of)
 	for i := range of {
 		assert.LessOrEqual(w, 2*left[i], of[i]+1, "account %d", i)
 	}

@@ -33,7 +33,7 @@ import (
 // Patience is the maximum time of each wait in a test.
 const Patience = 30 * time.Second
 
-// Key encrypts requests.
+// Key is the key with which an implementation under test encrypts stored requests.
 var Key = types.NewSecret("0123456789abcdef0123456789abcdef")
 
 // Fleet starts the processes of one test. They share one database.
@@ -155,7 +155,7 @@ type World[Tx any] struct {
 	opts []hotelstays.Option // the options of the clients
 }
 
-// Faults of the sandbox.
+// Faults of the sandbox, for [World.SendUnknown] and Inject.
 var (
 	BookLost    = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut}
 	BookMade    = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true}
@@ -265,7 +265,7 @@ func (w *World[Tx]) SendUnknown(reference string, fault hotelstaystest.Fault) {
 	ctx, cancel := context.WithCancel(w.Context())
 	defer cancel()
 	polls := w.polls()
-	go func() { // so that Send does not wait for BookTimeout
+	go func() { // ends Send after the first poll, because Send would otherwise wait for BookTimeout
 		for w.polls() == polls && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
@@ -330,8 +330,8 @@ func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Du
 	w.PassUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
 }
 
-// CancelEnds waits until the caller's row has the ending want, and says that cancellations ended exactly times times.
-// Meanwhile it makes time pass in steps.
+// CancelEnds waits until the caller's row has the ending want. It requires that OnCancel has stored an ending in the row
+// exactly as often as the parameter times says. Meanwhile it makes time pass in steps.
 func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
 	w.Helper()
 	w.PassUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {

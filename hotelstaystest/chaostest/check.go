@@ -30,9 +30,9 @@ type Outcome struct {
 	At time.Time
 }
 
-// Check compares the outcomes with the ledger and with begun. The outcomes of each reference are sorted,
-// the oldest first. begun maps each reference to the number of its begun rounds. Check returns nil, or an
-// error with a line for each problem:
+// Check compares the outcomes with the ledger, and with the number of begun rounds of each reference in the
+// map begun. The outcomes of each reference must be sorted, the oldest first. Check returns nil, or an error
+// with a line for each problem:
 //
 //   - an order that no outcome names, or an outcome with an order that does not exist;
 //   - an order that existed when its booking was stored as having no order;

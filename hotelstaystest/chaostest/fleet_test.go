@@ -181,7 +181,7 @@ func TestFleetMakesAllDisturbances(t *testing.T) {
 func TestHeldProcessIsNotDisturbed(t *testing.T) {
 	t.Parallel()
 	f := workers(t.TempDir(), 100)
-	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // all have ended, because this test needs no files
+	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // all bookings have ended, so the test does not wait for files
 	f.Processes, f.Kills, f.Freezes, f.Blocks, f.Lease = 5, 5, 3, 1, time.Second
 	log := ""
 	f.Logf = func(format string, args ...any) { log += fmt.Sprintf(format, args...) + "\n" }
@@ -206,7 +206,7 @@ func TestFleetStopsItsProcesses(t *testing.T) {
 	assert.FileExists(t, filepath.Join(dir, "closed"))
 }
 
-func TestFleetReportsWhatFailed(t *testing.T) {
+func TestErrorOfSurviveNamesTheFailure(t *testing.T) {
 	t.Parallel()
 	type fleet = chaostest.Fleet
 	for says, change := range map[string]func(f *fleet, cancel func(error)){
@@ -289,7 +289,8 @@ func (s *service) store(reference string, round int, order string) {
 	s.stored = append(s.stored, chaostest.Outcome{Reference: reference, Round: round, OrderNo: order, At: time.Now()})
 }
 
-// check calls happens, and then returns the text of Check's error. begun maps each reference to its number of rounds.
+// check calls the function happens, and then Check. It returns the text of Check's error. The map begun contains the number
+// of rounds of each reference.
 func check(t *testing.T, config hotelstaystest.Config, begun map[string]int, happens func(*service)) (problem string) {
 	synctest.Test(t, func(t *testing.T) {
 		config.NoRateLimits = true

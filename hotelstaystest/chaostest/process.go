@@ -106,8 +106,8 @@ func (p *Process) Kill() {
 }
 
 // Main does nothing in a process that [Start] has not started. In a process of Start, it decodes the part, calls run,
-// and exits. If run fails, Main prints the error and exits with status 1. Call Main first in main or TestMain. A
-// process whose run ignores [UntilClosed] continues after a panic of the parent's test.
+// and exits. If run fails, Main prints the error and exits with status 1. Call Main first in main or TestMain. If run
+// ignores [UntilClosed], the process continues even if the test of its parent panics.
 func Main[Part any](run func(Part) error) {
 	text, started := os.LookupEnv(partVariable)
 	if !started {
