@@ -13,8 +13,8 @@ import (
 
 // ValidateCallbackURL checks a URL as Book checks its CallbackURL: it must be https, with a public host. Like the service,
 // it refuses loopback, private and shared addresses, localhost, single-label names, *.internal and *.local. It also refuses
-// *.localhost, multicast and link-local addresses, addresses that IANA reserves or that contain an IPv4 address, unusual
-// notations of an address, and names that are not ASCII. The error is a *ValidationError.
+// *.localhost, names that are not ASCII, multicast and link-local addresses, addresses that IANA reserves, addresses that
+// contain an IPv4 address, and unusual notations of an address. The error is a *ValidationError.
 //
 // It does not resolve names. The service resolves them before each delivery, and delivers only to public addresses.
 func ValidateCallbackURL(raw string) error {

@@ -58,7 +58,7 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 // of a place is not text, the place and everything below it are left out, and a warning is logged. Whether the walk reaches
 // every place of the service is undocumented.
 //
-// By default it makes one call at a time, when the loop needs the next place, and the order of the places is always the
+// By default it makes one call at a time, when the loop needs the next place. The order of the places is then always the
 // same. With WithParallelism(n) it makes up to n calls at the same time, and pauses while n answers wait for the loop. The
 // order then depends on which answer arrives first. Leaving the loop stops all calls.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// APIError is a refusal or a failure that the service reported, or an HTTP status from something in front of it, such
-// as a proxy. errors.Is matches it with one sentinel at most.
+// APIError is a refusal or a failure that the service reported. It may also be an HTTP status from a proxy in front of the
+// service. errors.Is matches an APIError with one sentinel at most.
 type APIError struct {
 	Operation  Operation
 	HTTPStatus int

@@ -31,9 +31,9 @@ func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleConnections() }
 
 // NewTransport returns a transport like the one that New uses without WithHTTPClient. To change its proxy,
-// certificates or number of connections, change the returned transport and pass it to WithHTTPClient. It takes the
-// proxy from the environment, uses TLS 1.2 or later and HTTP/2, and keeps up to 256 idle connections to a host for 45
-// seconds.
+// certificates or number of connections, change the returned transport and pass it to WithHTTPClient. The
+// transport takes its proxy from the environment, and uses TLS 1.2 or later and HTTP/2. It keeps up to 256 idle connections
+// to a host for 45 seconds.
 //
 // Without WithHTTPClient, HotelListStream uses a second transport, which has only HTTP/1.1, because a slow loop then
 // needs less memory. With WithHTTPClient, all calls use the given transport.

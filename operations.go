@@ -7,9 +7,9 @@ import "github.com/hotelstays/hotelstays-go/types"
 // Operation names an operation of the API in errors, logs, rate limits and observers. The sandbox uses the same type.
 type Operation = types.Operation
 
-// The operations of the API, with the time limit of a call without a deadline, and the rate limit per client IP address. The
-// rate limits of OAuthToken and HotelIDList are undocumented. Calls of the booking flow take a session, a currency and test
-// flags.
+// The operations of the API. Behind each name is the time limit of a call without a deadline, and then the rate limit per
+// client IP address. The rate limits of OAuthToken and HotelIDList are undocumented. Calls of the booking flow take a
+// session, a currency and test flags.
 //
 //	Ticket              20 s     5 a second
 //	OAuthToken          20 s

@@ -89,7 +89,7 @@ func WithRequestID(id func(ctx context.Context) string) SharedOption {
 // *ValidationError that says what to use instead. The download of a document sends only the User-Agent of the client.
 //
 // Use WithHeader once for each header. The client does not log the value. If an answer or an error of a RoundTripper
-// repeats a value of eight bytes or more, the client redacts it, except the User-Agent, and except in a Session-Id.
+// repeats a value of eight bytes or more, the client redacts it. It redacts neither the User-Agent nor a Session-Id.
 func WithHeader(name, value string) SharedOption {
 	name = http.CanonicalHeaderKey(name)
 	problem := cmp.Or(headerNameProblem(name), headerProblem(value))
@@ -252,8 +252,9 @@ func WithTraceIDFrom(id func(ctx context.Context) string) Option {
 	return notNil("WithTraceIDFrom", id, func(c *config) { c.traceIDFrom = id })
 }
 
-// WithLogger sets the logger. It receives attempts at level debug, retries, token renewals and ends of recoveries at info,
-// and what needs attention, such as each HTTP 429, at warn. No secret, token or passport number is logged.
+// WithLogger sets the logger. Attempts are logged at level debug. Retries, token renewals and ends of recoveries are logged
+// at level info. Events that need attention, such as each HTTP 429, are logged at level warn. No secret, token or passport
+// number is logged.
 func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }

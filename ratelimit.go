@@ -86,11 +86,11 @@ type RateLimiterOptions struct {
 	// Margin is the time that a slot stays taken beyond the second of the rate limit. 0 means 10 ms, a negative value means
 	// no margin. A request keeps its slot for a second and the margin after it arrived, or after it left if its arrival is
 	// unknown. The limiter adapts to longer network delays itself. Raise the margin if 429s still come, for instance because
-	// answers lack Server-Cost-Milliseconds and delays vary: 100 ms cost a tenth of the limit.
+	// answers lack Server-Cost-Milliseconds and delays vary. A margin of 100 ms costs a tenth of the limit.
 	Margin time.Duration
 	// Processes is how many processes share the client IP address and have no common limiter; 0 means 1. Each process gets
 	// an equal part of every rate limit. If the part is less than one request per second, a process sends one request in
-	// several seconds, and if all processes do so at the same time the service refuses some requests.
+	// several seconds. If all processes do so at the same time, the service refuses some requests.
 	Processes int
 	// Weight, if set, returns how many slots an account gets in each of its turns; less than 1 means 1. The parameter
 	// account is RateLimitRequest.Account. Weight must be safe for concurrent use, and must not block.

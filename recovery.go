@@ -143,7 +143,7 @@ func (e *APIError) undocumentedRefusal() bool {
 }
 
 // RecoverBooking continues a recovery, and returns the same results as BookAndRecover. It polls at the times that the
-// package documentation lists, or once if these times are over, and immediately on each wake-up of WithWakeup. A poll
+// package documentation lists, or once if these times are over. On each wake-up of WithWakeup it polls immediately. A poll
 // takes at most 20 seconds, or less with WithTimeout. A recovery of another environment or account is a *ValidationError.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	run, err := c.recoveryRun(ctx, "RecoverBooking", recovery, opts)

@@ -42,8 +42,8 @@ type ResponseMeta struct {
 	Attempts int
 	// Mismatches lists up to 64 fields whose JSON type is not the documented type; MismatchCount counts all. If the
 	// documented type is text, a number becomes its digits. Any other field with a wrong type stays empty. If the field is
-	// essential, the whole list element is left out. The price, tax, dates, cancellation terms and id are essential for an
-	// offer, the list of offers for a room, and the id for a hotel or a place. Basic of a search is left out if its
+	// essential, the whole list element is left out. An offer needs its price, tax, dates, cancellation terms and id. A
+	// room needs its list of offers, and a hotel or a place needs its id. Basic of a search is left out if its
 	// sessionId is neither a text nor a number.
 	Mismatches    []Mismatch
 	MismatchCount int
@@ -354,8 +354,8 @@ func (x *exchange) excerpt() string {
 	return redact.Shorten(strings.ToValidUTF8(redact.Keys(x.scrubQuoted(text)), "?"), maxExcerpt)
 }
 
-// message returns the envelope's msg. For operations that fetch tokens it ends before the first text that looks like a token,
-// and is empty if it is JSON.
+// message returns the envelope's msg. For operations that fetch tokens, the message ends before the first text that looks
+// like a token, and is empty if it is JSON.
 func (x *exchange) message(msg string) string {
 	text := x.scrubQuoted(msg)
 	if x.row.noAuth {

@@ -116,8 +116,8 @@ func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...C
 // session of the page before. An error ends the iteration.
 //
 // HasMore decides whether another page follows. If the service does not send it, Total decides. Without both, the listing
-// ends with a page that is empty or repeats an earlier page. If HasMore or Total promises more, a page that repeats an earlier
-// page, or the eleventh empty page in a row, is a *PageError.
+// ends with a page that is empty or repeats an earlier page. If HasMore or Total promises more pages, two kinds of pages
+// end the listing with a *PageError: a page that repeats an earlier page, and the eleventh empty page in a row.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	if req == nil {
 		return failedSeq[*HotelListResponse](nilRequest(OpHotelList))

@@ -68,9 +68,13 @@ func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *exchange) err
 
 func (r *OrderVoucherResponse) meta() *ResponseMeta { return &r.Meta }
 
-// OrderVoucher returns the voucher of an order, which the service makes once the supplier confirms the booking. The error is
-// ErrAmbiguousReference if the reference matches several orders, ErrNotFound if the account has no such order, ErrForbidden
-// without types.ScopeBookingRead, and a *DecodeError if the answer is about another order.
+// OrderVoucher returns the voucher of an order. The service makes the voucher once the supplier confirms the booking. The
+// error is
+//
+//   - ErrAmbiguousReference if the reference matches several orders;
+//   - ErrNotFound if the account has no such order;
+//   - ErrForbidden if the token lacks types.ScopeBookingRead;
+//   - a *DecodeError if the answer is about another order.
 func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	return invoke(ctx, c, OpOrderVoucher, req, opts)
 }

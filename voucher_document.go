@@ -225,16 +225,16 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 // expire during a download, or lead to an older version.
 const maxVoucherAttempts = 3
 
-// SaveVoucher gets the voucher of an order, saves its document at path, readable only for the file's owner, and returns the
-// voucher. It writes, verifies and syncs a temporary file beside path, and then renames that file to path. So path has a
-// whole document, or after an error its old content. If path is a directory, a device or a symbolic link, the error is a
+// SaveVoucher gets the voucher of an order, saves its document at path, and returns the voucher. Only the file's owner can
+// read the file. SaveVoucher writes, verifies and syncs a temporary file beside path, and then renames that file to path. So
+// path has a whole document, or after an error its old content. If path is a directory, a device or a symbolic link, the error is a
 // *ValidationError. A process that is killed may leave a file named .voucher-*, which you can delete.
 //
 // If the link has expired, or the document is incomplete or altered, there may be a newer version: SaveVoucher gets the
 // voucher again, at most three times in all. With req.IncludeDocument it uses the document in the answer, or the link if the
-// document is too large. If there is no document, the error is ErrVoucherNotReady, for which AwaitVoucher waits, or
-// ErrNoVoucher. The other errors are those of OrderVoucher and DownloadVoucher. WithTimeout bounds each OrderVoucher and each
-// download.
+// document is too large. If there is no document yet, the error is ErrVoucherNotReady: call AwaitVoucher. If no
+// document is in preparation, the error is ErrNoVoucher. SaveVoucher also returns the errors of OrderVoucher and
+// DownloadVoucher. WithTimeout bounds each OrderVoucher and each download.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...CallOption) (*types.Voucher, error) {
 	set, err := c.collectVoucher(ctx, "SaveVoucher", operations[OpOrderVoucher], opts)
 	if err != nil {

@@ -80,8 +80,8 @@ type Options[Tx any] struct {
 	OnCancel func(ctx context.Context, tx Tx, cancellation *Cancellation) error
 	// OnOrder, if set, makes workers follow the order of each booking that is found, until it is
 	// settled: cancelled, or confirmed and two days past its check-in, or two days past its check-out.
-	// It is called once for each change that a read shows, such as a new status or a HotelConfirmNo,
-	// in the transaction that stores the change. It is like OnOutcome otherwise. OnOutcome may receive
+	// It is called once for each change that a read shows, such as a new status or a HotelConfirmNo.
+	// The call is in the transaction that stores the change. Otherwise OnOrder is like OnOutcome. OnOutcome may receive
 	// an order that is confirmed or cancelled already, and OnOrder is not called for that state again:
 	// let both store an order by the same function.
 	//
@@ -106,9 +106,9 @@ type Options[Tx any] struct {
 	MaxWorkers int
 	// PollInterval is how often Run looks for due rows. Default: 1 second.
 	PollInterval time.Duration
-	// SingleProcess says that no other process works in this database. Run then begins with a poll for each
-	// booking that was being sent when an earlier process ended, instead of waiting for the rest of its
-	// BookTimeout. Bookings that were not sent yet still wait for Send.
+	// SingleProcess says that no other process works in this database. An earlier process may have ended while
+	// it was sending bookings. Run then begins with a poll for these bookings, and does not wait for the end of
+	// their BookTimeout. Bookings that were not sent yet still wait for Send.
 	SingleProcess bool
 	// Logger receives warnings and errors. If it is nil, nothing is logged.
 	Logger *slog.Logger

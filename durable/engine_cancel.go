@@ -41,8 +41,8 @@ type Cancellation struct {
 }
 
 // CancelTx stores a cancellation in the caller's transaction: together with the caller's own row, or
-// not at all. Once the transaction is committed, a worker waits until the booking has ended, reads the
-// order, compares its fee with MaxFee, sends Cancel once, and calls OnCancel with the result.
+// not at all. Once the transaction is committed and the booking has ended, a worker reads the order, and
+// compares its fee with MaxFee. Then the worker sends Cancel once, and calls OnCancel with the result.
 //
 // The cancellation belongs to the latest round of the booking under its reference, and cancels only the
 // order of that round. To cancel an order that was not booked here, name it in the request.

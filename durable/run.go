@@ -77,8 +77,8 @@ func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
 	return step(ctx, row)
 }
 
-// panicked logs the stack of a panic of the caller's code, such as OnOutcome or the client's transport, and
-// returns an error without its text, which may quote a request.
+// panicked logs the stack of a panic of the caller's code, such as OnOutcome or the client's transport. It returns
+// an error without the text of the panic, because that text may quote a request.
 func (e *Engine[Tx]) panicked(ctx context.Context, panicked any) error {
 	e.log.ErrorContext(ctx, "a step panicked; it is tried again later",
 		slog.String("panic", fmt.Sprintf("%T", panicked)), slog.String("stack", string(debug.Stack())))

@@ -84,8 +84,8 @@ type reading struct {
 
 // readTogether reads the orders of several rows in one request. If the request is refused, readTogether sends each half
 // of the references separately, because the service may refuse only one reference. If an answer lacks some followed
-// orders but has others, readTogether asks again for the missing orders, because the answer may be an incomplete page
-// that does not say so.
+// orders but has others, readTogether asks again for the missing orders. The answer may be an incomplete page, although
+// it does not say so.
 func (e *Engine[Tx]) readTogether(ctx context.Context, rows []Row) map[string]reading {
 	var references []string
 	for _, row := range rows {

@@ -38,8 +38,8 @@ const (
 // Set holds secrets in plain text. Do not keep it after a call.
 type Set []string
 
-// Text returns the first MaxText bytes of text, with Marker in place of each secret. It finds a secret that is whole
-// or cut off, in any letter case, plain or escaped, as URL base64, without punctuation, or as hexadecimal bytes.
+// Text returns the first MaxText bytes of text, with Marker in place of each secret. A secret may be whole or cut off,
+// in any letter case, plain or escaped. It may also be written as URL base64, without punctuation, or as hexadecimal bytes.
 func (s Set) Text(text string) string {
 	return replace(text, func(_, rest string) (size int) {
 		first := read(rest)

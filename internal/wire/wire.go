@@ -8,8 +8,8 @@
 //     is the name of code, data or the list of orders, the answer is unusable.
 //   - A name or a map's key that appears twice makes the answer unusable.
 //   - A value of an undocumented type is a mismatch. The caller decides whether a mismatch is an error, or is left out and
-//     listed. If mismatches are left out, a number in the place of text is still read as its digits, and a struct that is
-//     useless without the value is left out, too. In a list that must be whole, a mismatch is always an error.
+//     listed. In the second case, a number in the place of text is still read as its digits. A struct that is useless
+//     without the mismatched value is left out, too. In a list that must be whole, a mismatch is always an error.
 //   - Lists, pointers and maps may take about twice the memory of the text.
 //   - Decoding ends when ctx ends.
 //

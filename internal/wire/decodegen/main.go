@@ -1,5 +1,5 @@
-// Command decodegen generates the code that decodes answers without encoding/json, from
-// the structs with their json tags, and from the tables of tables.go. Run it with
+// Command decodegen generates the code that decodes answers without encoding/json. It reads
+// the structs with their json tags, and the tables of tables.go. Run it with
 //
 //	go generate ./internal/wire
 //
