@@ -206,7 +206,7 @@ func (w *chaosWorker) load(text []byte) *hotelstays.BookingRecovery {
 	return r
 }
 
-// booking makes one booking to its end, and reports whether there is an order.
+// booking makes one booking until its outcome is final, and reports whether an order exists.
 func (w *chaosWorker) booking(req *hotelstays.BookRequest) bool {
 	// With the reference as Trace-Id, the test finds the requests in the ledger.
 	trace := hotelstays.WithTraceID(req.CustomerReferenceNo)

@@ -23,13 +23,13 @@ import (
 )
 
 // A CheckAvail takes 74 objects and 6.8 kB, and a page of 100 hotels 2,359 objects and 140 kB. If two texts of a hotel
-// have the same slot in the table of interned texts, as in every third process, it takes 200 objects more. The bounds
-// leave room for five such pairs, and for changes in Go itself.
+// have the same slot in the table of interned texts, the page takes 200 objects more. This happens in every third
+// process. The bounds leave room for five such pairs, and for changes in Go itself.
 func TestCallAllocatesLittle(t *testing.T) {
 	for _, tc := range []struct {
 		op             hotelstays.Operation
 		data           string
-		objects, bytes float64 // at most
+		objects, bytes float64 // the maximum
 	}{
 		{hotelstays.OpCheckAvail, `{"status":1,"roomRatePkg":` + pkgJSON + `}`, 82, 7.2e3},
 		{hotelstays.OpHotelList, `{"list":[` + strings.Repeat(hotelJSON+",", 99) + hotelJSON + `],"basic":{"sessionId":"s"}}`, 3400, 160e3},
@@ -43,7 +43,7 @@ func TestCallAllocatesLittle(t *testing.T) {
 }
 
 // allocated returns what a call allocates on one processor without garbage collection, so that pools keep their memory.
-// It takes the least of several calls, because maps grow at random.
+// It measures several calls and returns the smallest result, because maps grow at random.
 func allocated(t *testing.T, call func() error) (objects, bytes float64) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

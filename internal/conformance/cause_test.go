@@ -110,8 +110,8 @@ var ends = map[string]func(context.Context, error) (context.Context, context.Can
 	},
 }
 
-// The error of a call whose ctx ended wraps ctx.Err(), and nothing of the cause but its text.
-// Whether the request may have left does not depend on the cause.
+// The error of a call whose ctx ended wraps ctx.Err(). It contains the text of the cause, but does not wrap the cause.
+// The cause does not decide whether the request counts as sent.
 func TestErrorOfACallDoesNotWrapTheCauseOfItsCtx(t *testing.T) {
 	calls := testkit.Helpers(t.TempDir())
 	delete(calls, "ValidateBook") // makes no call
@@ -125,7 +125,7 @@ func TestErrorOfACallDoesNotWrapTheCauseOfItsCtx(t *testing.T) {
 	for causeName, cause := range causes {
 		for endName, end := range ends {
 			if causeName != "sentinel" && endName != "cancelled" {
-				continue // each end with one cause
+				continue // one cause is enough for each other way to end a ctx
 			}
 			for stageName, stage := range stages {
 				for name, call := range calls {
@@ -159,7 +159,7 @@ func TestErrorOfACallDoesNotWrapTheCauseOfItsCtx(t *testing.T) {
 	}
 }
 
-// assertNothingOf asserts that err wraps the error of the ctx, and nothing of the cause.
+// assertNothingOf asserts that err wraps the error of the ctx, and wraps neither the cause nor an error in the cause.
 func assertNothingOf(t *testing.T, cause, ended, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, ended)

@@ -119,7 +119,7 @@ func TestRequestFromJSONSendsTheSameBody(t *testing.T) {
 	})
 	_, err := json.Marshal(hotelstays.DoRequest{Path: "/api/x"})
 	require.ErrorContains(t, err, "DoRequest has no JSON")
-	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // a RateLimiter receives it; no call sends it
+	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // no call sends a RateLimitRequest
 }
 
 // withoutSecrets sets each secret in v to its zero value.

@@ -20,7 +20,7 @@ import (
 // for it.
 const fuzzToken = "CANARY-token-of-the-client-0001"
 
-// fuzzCalls has a call of every operation. Those that fetch tokens send fuzzToken as their secret.
+// fuzzCalls has a call of every operation. The calls that fetch tokens send fuzzToken as their secret.
 var fuzzCalls = func() map[hotelstays.Operation]testkit.Call {
 	calls := maps.Clone(operationCalls)
 	calls[hotelstays.OpTicket] = callOf((*hotelstays.Client).Ticket,
@@ -33,7 +33,7 @@ var fuzzCalls = func() map[hotelstays.Operation]testkit.Call {
 // fuzzAnswer gives every operation the same answer. It requires a result or a typed error, without the call's secret.
 func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 	if bytes.Contains(body, []byte("CANARY")) {
-		return // the fuzzer has found the canary itself
+		return // the fuzzer has put the canary into the answer
 	}
 	body = bytes.ReplaceAll(body, []byte("TOKEN"), []byte(fuzzToken))
 	rt := transportFunc(func(*http.Request) (*http.Response, error) {

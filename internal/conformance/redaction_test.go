@@ -396,7 +396,7 @@ func TestErrorsHideSecretsInEchoedIDs(t *testing.T) {
 	}
 }
 
-// WithRawData keeps all but the tokens of an answer.
+// RawData is the data of an answer in which only the tokens are masked.
 func TestRawDataHidesTokens(t *testing.T) {
 	t.Run("Ticket", func(t *testing.T) {
 		rt := &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"success","data":{"ticket":"` + canaryToken + `","later":1}}`}
@@ -501,8 +501,8 @@ func TestFailedTokenRequestsHideTokens(t *testing.T) {
 	}
 }
 
-// An answer has values about guests, so no error and no log line quotes them. Errors quote only an answer that is not
-// JSON, up to its first 256 bytes.
+// The values of an answer may name guests, so no error and no log line quotes a value. Errors quote only an answer that
+// is not JSON, and at most its first 256 bytes.
 func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 	const holder = `"holder":{"firstName":"CANARY","email":"CANARY@private.example","phone":{"number":"5550199","countryNumber":5550199}}`
 	const link = `"voucher":{"downloadUrl":"https://files.example/1.pdf?sig=CANARY","expiresIn":"CANARY"}`

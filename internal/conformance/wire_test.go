@@ -91,8 +91,8 @@ type operation struct {
 	minimal, full               apiCall
 	minimalBody, fullBody       string
 	minimalSession, fullSession string
-	data                        string // of the answer, with every documented field
-	answerIsSecret              bool   // the response does not encode to its data again
+	data                        string // the data of the answer, with every documented field
+	answerIsSecret              bool   // the JSON of the response hides a secret, so it differs from data
 }
 
 // sentRequest is a request as the mock received it.
@@ -137,8 +137,8 @@ func exchangeAnswered(t *testing.T, call apiCall, answer string, header map[stri
 	return sent[0], resp
 }
 
-// headers returns the headers of every request and the given ones: for all operations, for operations with a token, and
-// for the booking flow.
+// headers returns the headers that a request of op must have. The arguments are further headers: for all operations, for
+// operations with a token, and for operations of the booking flow.
 func (op *operation) headers(all, token, flow map[string]string) map[string]string {
 	h := map[string]string{"Accept": "application/json", "Content-Type": "application/json"}
 	maps.Copy(h, all)

@@ -22,14 +22,14 @@ import (
 type remote struct {
 	limit   int
 	header  bool                               // answers carry Server-Cost-Milliseconds
-	delay   func(rnd *rand.Rand) time.Duration // of the network, in one direction
+	delay   func(rnd *rand.Rand) time.Duration // the delay of the network, in one direction
 	cost    func(rnd *rand.Rand) time.Duration // the time that the service needs for an answer
 	hangUps float64                            // share of requests whose callers hang up before the answer
 
 	mu       sync.Mutex
 	left     int
-	arrivals []time.Time // of requests that were not refused
-	refused  int         // requests that were refused
+	arrivals []time.Time // the arrival times of requests that were not refused
+	refused  int         // the number of refused requests
 }
 
 // send delivers one request and its answer.
@@ -131,7 +131,7 @@ func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
 		header   bool
 		warmUp   time.Duration // how long callers send before the measurement
 		after429 bool
-		atLeast  float64 // of the limit
+		atLeast  float64 // the minimum use, as a share of the limit
 	}{
 		{"immediate answers", 0, true, 0, false, 0.95},
 		{"immediate answers, after a 429", 0, true, 0, true, 0.95},
@@ -214,8 +214,8 @@ func TestSlotIsTakenUntilAWindowAfterTheArrival(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		before   func(*testing.T, *Window)
-		answered time.Duration // after it left
-		arrived  time.Duration // at the latest, as its answer says
+		answered time.Duration // the time from the departure to the answer
+		arrived  time.Duration // the latest arrival after the departure, as the answer says
 		want     time.Duration
 	}{
 		{"no answer", nil, never, never, 2 * time.Second},
@@ -261,11 +261,11 @@ func TestSlotIsTakenUntilAWindowAfterTheArrival(t *testing.T) {
 		{"an answer to a request that arrived late, after a 429", refused(20 * time.Second), 1500 * ms, 1400 * ms, 2410 * ms},
 		{"an answer, two minutes after a 429", refused(130 * time.Second), 400 * ms, 100 * ms, 1260 * ms},
 		{"a slow answer without proof, after a 429", refused(20 * time.Second), 1500 * ms, never, 2 * time.Second},
-		{"a minute after a 429", refused(70 * time.Second), never, never, 1500 * ms},
+		{"no answer, a minute after a 429", refused(70 * time.Second), never, never, 1500 * ms},
 		{"an answer without proof, a minute after a 429", refused(70 * time.Second), 800 * ms, never, 1500 * ms},
-		{"two minutes after a 429", refused(130 * time.Second), never, never, 1250 * ms},
-		{"ten minutes after a 429", refused(10 * time.Minute), never, never, 1010 * ms},
-		{"after another 429", func(t *testing.T, w *Window) {
+		{"no answer, two minutes after a 429", refused(130 * time.Second), never, never, 1250 * ms},
+		{"no answer, ten minutes after a 429", refused(10 * time.Minute), never, never, 1010 * ms},
+		{"no answer, after another 429", func(t *testing.T, w *Window) {
 			refused(10*time.Minute)(t, w)
 			refused(20*time.Second)(t, w)
 		}, never, never, 2 * time.Second},
@@ -286,7 +286,7 @@ func TestSlotIsTakenUntilAWindowAfterTheArrival(t *testing.T) {
 				synctest.Wait()
 				acquire(t, w)
 				assert.Equal(t, test.want, time.Since(start))
-				time.Sleep(time.Second) // for an answer that is late
+				time.Sleep(time.Second) // until the late answer has come
 			})
 		})
 	}

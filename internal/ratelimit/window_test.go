@@ -84,7 +84,7 @@ func wantNoTimer(t *testing.T, w *Window) {
 	require.False(t, w.timer != nil && w.timer.Stop(), "no timer runs while nobody waits")
 }
 
-// A new caller finds a free slot whose timer has not run yet. The callers that wait already come first.
+// A slot is free, but its timer has not run yet. A new caller must not take this slot before the callers that already wait.
 func TestNewCallerDoesNotOvertakeWaitingCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(1, time.Second, 0)
@@ -125,7 +125,7 @@ func TestGrantToACancelledWaiterGoesToTheNextCaller(t *testing.T) {
 			}()
 			synctest.Wait()
 			next := waiter(t, w)
-			w.mu.Lock() // so that both happen under one lock
+			w.mu.Lock() // so that the caller notices neither the end of ctx nor the grant before both have happened
 			cancel()
 			w.unused++
 			w.serve(time.Now())

@@ -68,7 +68,7 @@ func TestSecretsAreFoundWhereTheyAreCutOff(t *testing.T) {
 	assert.Equal(t, "for [redacted]", Set{secret}.Text("for 0123\uFFFD"), "a character that was cut in two")
 }
 
-func TestTextWithoutASecretStays(t *testing.T) {
+func TestTextWithoutASecretIsNotChanged(t *testing.T) {
 	for _, text := range []string{"", "the to-ken is bad", "100% of &amp; \\ and t&o", "tok&en;", `\u0074`, "to", "%74%6f", "tokentoke to"} {
 		assert.Equal(t, text, Set{"token-0123456789", "", "ba"}.Text(text))
 	}
@@ -136,7 +136,7 @@ func TestShortenCutsBetweenCharacters(t *testing.T) {
 	assert.Equal(t, "fou…", Shorten("foué", 4), "no half character")
 }
 
-// Text around a secret does not hide it.
+// FuzzText puts fuzzed text around a secret. The secret must still be found.
 func FuzzText(f *testing.F) {
 	for _, secret := range secrets {
 		f.Add(secret, `{"msg":"`, `"}`)

@@ -37,8 +37,8 @@ var (
 // service issues tokens, and accepts each token until it is revoked.
 type service struct {
 	lifetime time.Duration // 0: unknown
-	delay    time.Duration // of a fetch
-	err      error         // of a fetch
+	delay    time.Duration // the duration of a fetch
+	err      error         // the error of each fetch
 	latency  time.Duration // the longest duration of a call
 	sameText bool          // all tokens have the same text
 
@@ -245,7 +245,8 @@ func TestFailedRenewalIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-// All callers together try a refused credential only as often as they renew refused tokens.
+// The pauses between the tries of a refused credential are the same as between the renewals of refused tokens. All callers
+// share these pauses.
 func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	withCache(t, &service{err: errRefused, delay: 100 * time.Millisecond}, func(t *testing.T, s *service, c *token.Cache) {
 		var tried []string
@@ -270,7 +271,8 @@ func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	})
 }
 
-// A caller waits no longer than its ctx. The fetch that it began continues for the others, with the values of its ctx.
+// A caller waits at most until its ctx ends. The fetch that this caller has begun continues for other callers, and keeps the
+// values of the same ctx.
 func TestFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 	type traceKey struct{}
 	synctest.Test(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestAttemptsShareNoHeaderBodyOrCookie(t *testing.T) {
 	}
 }
 
-// Timeout-Milliseconds is the time until the deadline, less a tenth of it or at most a second.
+// Timeout-Milliseconds is the time until the deadline, reduced by a tenth of this time. The reduction is at most a second.
 func TestTimeoutMillisecondsEndsBeforeTheDeadline(t *testing.T) {
 	for left, want := range map[time.Duration]int64{
 		time.Minute: 59000, 10 * time.Second: 9000, 5 * time.Second: 4500, time.Millisecond: 1, time.Microsecond: 1, -time.Second: 1,
@@ -80,7 +80,7 @@ type watchedBody struct {
 
 func (c *watchedBody) Close() error { c.closed = true; return nil }
 
-// A body that is not read to its end would keep its connection for ever. An http.Client's Timeout would keep its timer.
+// If a body were not closed, its connection would stay open for ever. The timer of an http.Client's Timeout would stay, too.
 func TestEveryAnswersBodyIsClosedAndItsCtxEnds(t *testing.T) {
 	for name, reader := range map[string]io.Reader{
 		"whole":     strings.NewReader("{}"),
@@ -138,8 +138,8 @@ func TestNothingIsSentAfterTheEndOfCtx(t *testing.T) {
 	assert.Zero(t, requests.Load())
 }
 
-// A ctx does not count while a machine is suspended: a call that changes something is not sent
-// after its deadline by the wall clock.
+// The timer of a ctx stands still while a machine is suspended. So a call that changes something also compares its
+// deadline with the wall clock, and is not sent too late.
 func TestNothingIsSentIfTheDeadlinePassedWhileSuspended(t *testing.T) {
 	for _, mutates := range []bool{true, false} {
 		c := newCall(replies(200, "{}"), nowhere)

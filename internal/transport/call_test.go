@@ -32,7 +32,7 @@ func TestMutatingRequestArrivesOnce(t *testing.T) {
 		"announces too large a body":  answer("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n{}"),
 	}
 	for name, act := range http1Peers {
-		t.Run("HTTP/1.1 "+name, func(t *testing.T) {
+		t.Run("an HTTP/1.1 peer "+name, func(t *testing.T) {
 			p := http1(t, act)
 			r := do(t, newTransport(t, nil), p.url, mutates)
 			assert.EqualValues(t, 1, p.whole.Load())
@@ -41,19 +41,19 @@ func TestMutatingRequestArrivesOnce(t *testing.T) {
 		})
 	}
 	http2Peers := map[string]func(*frameWriter, uint32) bool{
-		"NO_ERROR":                           rst(codeNo),
-		"PROTOCOL_ERROR":                     rst(codeProtocol),
-		"INTERNAL_ERROR":                     rst(codeInternal),
-		"REFUSED_STREAM":                     rst(codeRefusedStream),
-		"CANCEL":                             rst(codeCancel),
-		"ENHANCE_YOUR_CALM":                  rst(codeEnhanceYourCal),
-		"GOAWAY before it handled a request": goAway(0, codeNo),
-		"GOAWAY after it handled a request":  goAway(1, codeNo),
-		"GOAWAY with an error":               goAway(0, codeInternal),
-		"closes the connection":              func(*frameWriter, uint32) bool { return false },
+		"resets the stream with NO_ERROR":          rst(codeNo),
+		"resets the stream with PROTOCOL_ERROR":    rst(codeProtocol),
+		"resets the stream with INTERNAL_ERROR":    rst(codeInternal),
+		"resets the stream with REFUSED_STREAM":    rst(codeRefusedStream),
+		"resets the stream with CANCEL":            rst(codeCancel),
+		"resets the stream with ENHANCE_YOUR_CALM": rst(codeEnhanceYourCal),
+		"sends GOAWAY before it handled a request": goAway(0, codeNo),
+		"sends GOAWAY after it handled a request":  goAway(1, codeNo),
+		"sends GOAWAY with an error":               goAway(0, codeInternal),
+		"closes the connection":                    func(*frameWriter, uint32) bool { return false },
 	}
 	for name, act := range http2Peers {
-		t.Run("HTTP/2 "+name, func(t *testing.T) {
+		t.Run("an HTTP/2 peer "+name, func(t *testing.T) {
 			p, config := http2Peer(t, act)
 			r := do(t, newTransport(t, config), p.url, mutates)
 			require.Error(t, r.Err)

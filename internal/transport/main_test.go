@@ -134,7 +134,7 @@ type recording struct {
 	sent, done atomic.Int64
 	results    []pacing.PermitResult
 	pauses     []time.Time
-	asked      int          // how often a slot was asked for
+	asked      int          // the number of calls of Acquire
 	acquire    func() error // if set, Acquire returns its error
 }
 
@@ -150,7 +150,7 @@ func (c *recording) Acquire(context.Context) (Permit, error) {
 
 func (c *recording) Pause(until time.Time) { c.pauses = append(c.pauses, until) }
 
-// settled returns how many requests left, and how many permits were returned.
+// settled returns the number of calls of Sent, and the number of calls of Done.
 func (c *recording) settled() [2]int64 { return [2]int64{c.sent.Load(), c.done.Load()} }
 
 type permit recording

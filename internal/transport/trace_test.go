@@ -84,7 +84,7 @@ func TestErrorOfARefusedStreamHasNoAdviceOfNetHTTP(t *testing.T) {
 	}
 }
 
-// net/http quotes the first line of such an answer.
+// If an answer is not HTTP, the error of net/http quotes its first line, which may be JSON about a guest.
 func TestErrorOfAnAnswerThatIsNotHTTPHidesItsJSON(t *testing.T) {
 	const body = `{"code":0,"data":{"hotelOrder":{"holder":{"firstName":"Ann"}}}}` + "\r\n\r\n"
 	for text, want := range map[string]string{

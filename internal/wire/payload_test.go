@@ -9,7 +9,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// HotelListResponse is the data of a search, as in the root package. The oracle finds its rules by this name.
+// HotelListResponse is the data of a search, as in the root package. Package oracle has rules for a struct of this name.
 type HotelListResponse struct {
 	List    []types.Hotel     `json:"list"`
 	Basic   types.SearchBasic `json:"basic"`

@@ -130,7 +130,7 @@ func TestDocumentOfAnotherTypeIsRefused(t *testing.T) {
 	assert.EqualError(t, err, "the document: want object, got array")
 }
 
-// A message may quote anything: it is never interned.
+// A message may quote any text, also a secret, so the decoder never interns a message.
 func TestMessagesAreNotInterned(t *testing.T) {
 	for _, body := range []string{`{"code":0,"msg":"message","data":{}}`, `{"data":{},"msg":"message","code":0}`} {
 		one, err := Decode(t.Context(), []byte(body), new(page).target())
