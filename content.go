@@ -248,7 +248,7 @@ func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRe
 
 // HotelIDListRequest asks for hotel ids by region, or converts ids.
 //
-// Deprecated: an older variant of the service. Use HotelsMetadataRequest.
+// Deprecated: HotelIDList belongs to an older variant of the service. Use HotelsMetadataRequest.
 type HotelIDListRequest struct {
 	HotelIDs   []int64 `json:"hotelIds,omitempty"`
 	RegionCode int64   `json:"regionCode,omitempty"`
@@ -262,7 +262,7 @@ func (*HotelIDListRequest) check(*HotelIDListResponse, *exchange) error { return
 
 // HotelIDListResponse holds hotel ids.
 //
-// Deprecated: an older variant of the service. Use HotelsMetadataResponse.
+// Deprecated: HotelIDList belongs to an older variant of the service. Use HotelsMetadataResponse.
 type HotelIDListResponse struct {
 	HotelIDList []types.HotelIDListItem `json:"hotelIdList"`
 	Meta        ResponseMeta            `json:"-"`
@@ -273,7 +273,7 @@ func (r *HotelIDListResponse) meta() *ResponseMeta { return &r.Meta }
 // HotelIDList returns the hotel ids of a region, or converts ids between the platform and the client. Its rate limit is
 // undocumented: the client applies none.
 //
-// Deprecated: an older variant of the service. Use HotelsMetadata.
+// Deprecated: HotelIDList belongs to an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {
 	return invoke(ctx, c, OpHotelIDList, req, opts)
 }

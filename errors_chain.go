@@ -1,4 +1,4 @@
-// What errors share: the chain of their causes, attributes of log lines, and parts of texts.
+// Functions that all errors use: for the chain of causes, for attributes of log lines, and for parts of texts.
 
 package hotelstays
 

@@ -331,10 +331,10 @@ func WithWakeup(wakeup <-chan struct{}) CallOption {
 	return optWakeup.with(nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
 }
 
-// WithSaveRecovery makes BookAndRecover call the function save before Book. BookAndRecover and RecoverBooking also call it after each
-// poll, unless ctx ended during the poll. If save fails before Book, nothing is sent. After a poll, its error is returned
-// together with the outcome, which may be a found order. Delete what you saved when the outcome is BookingFound or
-// BookingAbsent, or when Book is refused.
+// WithSaveRecovery makes BookAndRecover call the function save before Book. BookAndRecover and RecoverBooking also call save
+// after each poll, unless ctx ended during the poll. If save fails before Book, nothing is sent. If save fails after a poll,
+// its error is returned together with the outcome, which may be a found order. Delete the
+// saved recovery when the outcome is BookingFound or BookingAbsent, or when Book is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
 	return optSaveRecovery.with(nilProblem(save), func(s *settings) { s.SaveRecovery = save })
 }

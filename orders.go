@@ -43,7 +43,7 @@ func (r *QueryOrdersRequest) validate(v *validation) {
 
 // QueryOrdersResponse holds orders.
 type QueryOrdersResponse struct {
-	// Orders is complete: an order that cannot be decoded fails the call.
+	// Orders has every order of the answer: if one order cannot be decoded, the call fails.
 	Orders []types.Order `json:"orders"`
 	Meta   ResponseMeta  `json:"-"`
 

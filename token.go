@@ -38,8 +38,8 @@ type TokenStore interface {
 // for the token. While one process renews the token, the others continue with the old token.
 type TokenLeaser interface {
 	TokenStore
-	// TryLease gives the caller the lease to fetch the token under key, until it calls release or dies. ok is false if
-	// another caller has the lease. ctx bounds the call, not the lease.
+	// TryLease gives the caller the lease to fetch the token under key, until the caller calls release or its process dies.
+	// The result ok is false if another caller has the lease. ctx bounds the call, not the lease.
 	//
 	// A fetch takes less than 25 seconds, but longer while it waits for the rate limit of Ticket. The lease of a dead
 	// process must end within a minute. The function release is called once, and must return quickly. It must not end the

@@ -19,7 +19,7 @@ type OrderVoucherRequest struct {
 	// PlatformReferenceNo is the only reference that never matches two orders.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	SupplierReferenceNo string `json:"supplierReferenceNo,omitempty"`
-	// IncludeDocument requests the document in the answer, beside its link. For a document above 8 MB the error is
+	// IncludeDocument requests the document itself, in addition to its link. For a document above 8 MB the error is
 	// ErrVoucherTooLarge. OrderVoucher does not verify the document. DownloadVoucher, SaveVoucher and OpenVoucher verify
 	// it.
 	IncludeDocument bool `json:"includeDocument,omitempty"`

@@ -227,8 +227,8 @@ const maxVoucherAttempts = 3
 
 // SaveVoucher gets the voucher of an order, saves its document at path, and returns the voucher. Only the file's owner can
 // read the file. SaveVoucher writes, verifies and syncs a temporary file beside path, and then renames that file to path. So
-// path has a whole document, or after an error its old content. If path is a directory, a device or a symbolic link, the error is a
-// *ValidationError. A process that is killed may leave a file named .voucher-*, which you can delete.
+// path has a whole document, or after an error its old content. If path is a directory, a device or a symbolic link, the
+// error is a *ValidationError. A process that is killed may leave a file named .voucher-*, which you can delete.
 //
 // If the link has expired, or the document is incomplete or altered, there may be a newer version: SaveVoucher gets the
 // voucher again, at most three times in all. With req.IncludeDocument it uses the document in the answer, or the link if the

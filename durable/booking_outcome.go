@@ -16,7 +16,7 @@ const (
 	EndingFound Ending = "found"
 	// EndingReused: an order exists under the reference, but it is not the expected order.
 	EndingReused Ending = "reused"
-	// EndingAbsent: the recovery found no order.
+	// EndingAbsent: the recovery has proven that there is no order.
 	EndingAbsent Ending = "absent"
 	// EndingFailed: there is no order, because Book was refused or not sent.
 	EndingFailed Ending = "failed"

@@ -67,7 +67,8 @@ const (
 	whyNeverSent  = "never sent"
 )
 
-// whyNothing has the error text for each of these reasons, and for each ending of a booking that made no order itself.
+// whyNothing has the error text for each reason why a cancellation has nothing to cancel. The key is a reason, or the
+// ending of a booking that made no order itself.
 var whyNothing = map[string]string{
 	whyNotBooked:         "no booking is stored under this reference; name the order by PlatformReferenceNo",
 	whyNeverSent:         "the booking was abandoned before it was sent; name another order by PlatformReferenceNo",

@@ -320,7 +320,7 @@ func wake[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], kind 
 	return err
 }
 
-// Watch returns a channel for a page that waits for news of a booking. The channel receives a value after a transaction
+// Watch returns a channel for a web page that waits for news of a booking. The channel receives a value after a transaction
 // of OnOutcome, OnCancel or OnOrder for the reference was committed in this process. While a value waits to be
 // received, further values are dropped. Call Watch first, then read your own row, and read it again after each value.
 // Commits of other processes are not noticed here: also read the row every few seconds. Call stop at the end.

@@ -33,8 +33,8 @@ const (
 	// stopWithin is how long Run waits for its workers after ctx has ended. It is longer than it takes to store a
 	// result or end a lease.
 	stopWithin = storeTimeout + 5*time.Second
-	// together is the maximum number of references in one request.
-	together = 100
+	// maxReferences is the maximum number of references in one request.
+	maxReferences = 100
 )
 
 // Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the following
@@ -231,8 +231,8 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	now := time.Now()
-	due, err := r.queue.Due(ctx, DueLook{Kind: kind, Account: r.account, At: now, Limit: together + r.opts.MaxWorkers + len(r.locked),
-		After: r.last[kind], Each: max(together/n, 1)})
+	due, err := r.queue.Due(ctx, DueLook{Kind: kind, Account: r.account, At: now, Limit: maxReferences + r.opts.MaxWorkers + len(r.locked),
+		After: r.last[kind], Each: max(maxReferences/n, 1)})
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 		return held
 	})
 	r.postpone(ctx, bad, func(Row) time.Time { return now.Add(unreadablePause) })
-	jobs = r.jobsOf(kind, due[:min(len(due), together)], now, n)
+	jobs = r.jobsOf(kind, due[:min(len(due), maxReferences)], now, n)
 	if len(jobs) == 0 {
 		return nil, nil
 	}

@@ -89,8 +89,8 @@ func (t *tree[Q, N]) yield(yield func(N, error) bool) bool {
 	return true
 }
 
-// askMore starts as many calls of ask as the limits allow. Hold mu. It starts with the deepest requests, which keeps
-// the list of pending requests short.
+// askMore starts as many calls of ask as the limits allow. The caller must hold mu. askMore starts
+// with the deepest requests, which keeps the list of pending requests short.
 func (t *tree[Q, N]) askMore() {
 	for !t.failed && len(t.pending) > 0 && t.underway < t.parallelism && len(t.waiting) < t.parallelism {
 		last := len(t.pending) - 1
@@ -109,7 +109,7 @@ func (t *tree[Q, N]) askMore() {
 	}
 }
 
-// add queues the new nodes of an answer for the loop, and their requests for askMore. Hold mu.
+// add queues the new nodes of an answer for the loop, and their requests for askMore. The caller must hold mu.
 func (t *tree[Q, N]) add(request Q, nodes []N, err error) {
 	if err != nil {
 		t.waiting = append(t.waiting, found[N]{err: err})

@@ -60,9 +60,9 @@ func (t *trace) context(ctx context.Context) context.Context {
 }
 
 // ended calls the permit's Done, and reports whether the request may have reached the service. The events of the
-// transport can prove that the request did not. Without events, a dial error proves it, or the parameter unsent: the
-// transport refused the request with ErrNotSent, or it is an *http.Transport that did not read the body. Such a transport
-// has refused a header, or its Proxy has failed.
+// transport can prove that the request did not. Without events, a dial error proves it, or a true
+// unsent. The parameter unsent is true if the transport refused the request with ErrNotSent. It is also true if an
+// *http.Transport did not read the body, because it refused a header or its Proxy failed.
 func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	if err != nil {
 		resp = nil

@@ -39,7 +39,8 @@ func Decode(ctx context.Context, body []byte, target Target) (Envelope, error) {
 	return target.decode(newLexer(ctx, whole(body)))
 }
 
-// DecodeFeed is like Decode, but the answer may still be arriving. If the arrival fails, it returns that error.
+// DecodeFeed is like Decode, but the answer may still be arriving. If the arrival fails, DecodeFeed returns the error of the
+// arrival.
 func DecodeFeed(ctx context.Context, feed *Feed, target Target) (Envelope, error) {
 	return target.decode(newLexer(ctx, feed))
 }

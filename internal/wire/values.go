@@ -75,8 +75,8 @@ func (l *Lexer) integer(bits int) int64 {
 	return n
 }
 
-// OrderStatus reads the status of an order. A status of another type is types.OrderStatusUnreadable, because 0 is a
-// status.
+// OrderStatus reads the status of an order. A status of another type becomes types.OrderStatusUnreadable, and not 0, because
+// 0 is the status Unknown.
 func (l *Lexer) OrderStatus() types.OrderStatus {
 	status := types.OrderStatus(l.Int())
 	if l.mismatched {
