@@ -52,8 +52,8 @@ func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 // or, in time, no slot of the rate limit.
 type TransportError struct {
 	Operation Operation
-	// Sent reports that the request may have reached the service. For Book, Cancel and a Do
-	// without Idempotent it is true only inside an *OutcomeUnknownError.
+	// Sent reports whether the request may have reached the service. For Book, Cancel and a Do
+	// without Idempotent, Sent is true only inside an *OutcomeUnknownError.
 	Sent bool
 	// NoToken reports that nothing was sent, because the client got no token. Err is the reason, and KindOf returns
 	// the kind of Err.

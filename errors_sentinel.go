@@ -162,7 +162,7 @@ var (
 	ErrRateLimited = sentinelOf(KindRateLimited)
 	// ErrDuplicateBooking: another reference has an active booking of the same content (code 100001003 of Book).
 	ErrDuplicateBooking = sentinelOf(KindDuplicateBooking)
-	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code 100001005 of OrderVoucher).
+	// ErrVoucherTooLarge: the document is above 8 MB, so the answer cannot contain it (code 100001005 of OrderVoucher).
 	ErrVoucherTooLarge = sentinelOf(KindVoucherTooLarge)
 	// ErrAmbiguousReference: the reference matches several orders (code 100001008 of OrderVoucher, or an
 	// *AmbiguousReferenceError).

@@ -55,7 +55,7 @@ type operation struct {
 	// mutates: the operation changes something. It is resent only if the service cannot have executed it, and its
 	// outcome may be unknown.
 	mutates bool
-	// lenient: a field of the wrong type is left out, so that no order or page is lost.
+	// lenient: a field of the wrong type is left out, so that the rest of an order or of a page is not lost.
 	lenient bool
 	// internStrings: short texts may be kept from one answer to the next, because answers of this operation hold no
 	// names of people and no secrets.

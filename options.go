@@ -191,7 +191,7 @@ func WithPriority(p Priority) SharedOption {
 }
 
 // WithServiceFacts sets what you know about the service beyond its document. On a call it replaces all facts of the client.
-// Book, Cancel, QueryOrders, Do and the helpers that call them take it.
+// Book, Cancel, QueryOrders, Do and the helpers that call them accept this option.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
 	return optServiceFacts.with("", func(s *settings) {

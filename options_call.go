@@ -200,7 +200,7 @@ type settings struct {
 	faults             // the problems of the options
 }
 
-// eachOption calls apply for each option that is not nil.
+// eachOption calls the function apply for each option that is not nil.
 func eachOption[O any](f *faults, opts []O, apply func(O)) {
 	for _, opt := range opts {
 		if any(opt) == nil {

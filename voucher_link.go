@@ -153,7 +153,7 @@ func publicTransport(t *http.Transport) *http.Transport {
 	if len(t.TLSNextProto) > 0 { // http2.ConfigureTransport sets TLSNextProto, whose connections are in a separate pool
 		t.TLSNextProto, t.ForceAttemptHTTP2 = nil, true
 	}
-	//lint:ignore SA1019 deprecated, and used where it is set
+	//lint:ignore SA1019 a caller may have set this deprecated field
 	switch own := t.Dial; {
 	case t.DialContext != nil: // if DialContext is set, net/http ignores Dial
 	case own != nil:
@@ -165,7 +165,7 @@ func publicTransport(t *http.Transport) *http.Transport {
 	if t.DialTLSContext != nil {
 		t.DialTLSContext = publicDial(t.DialTLSContext)
 	}
-	//lint:ignore SA1019 deprecated, and used where it is set
+	//lint:ignore SA1019 a caller may have set this deprecated field
 	t.DialTLS = nil
 	return t
 }

@@ -266,7 +266,7 @@ type VerifyWebhookOptions struct {
 	Tolerance time.Duration
 }
 
-// reveal returns the texts of the secrets. Call it once per delivery, because each secret costs a hash.
+// reveal returns the texts of the secrets. Call it once per delivery, because Reveal computes hashes.
 func (o VerifyWebhookOptions) reveal() []string {
 	secrets := make([]string, len(o.Secrets))
 	for i, s := range o.Secrets {

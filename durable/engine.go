@@ -78,12 +78,14 @@ type Options[Tx any] struct {
 	// Ending and Err say how the cancellation ended. Cost is the expected fee, calculated before Cancel was sent.
 	// ServiceFee is the fee in the service's answer.
 	OnCancel func(ctx context.Context, tx Tx, cancellation *Cancellation) error
-	// OnOrder, if set, makes workers follow the order of each booking that is found, until it is
-	// settled: cancelled, or confirmed and two days past its check-in, or two days past its check-out.
-	// It is called once for each change that a read shows, such as a new status or a HotelConfirmNo.
-	// The call is in the transaction that stores the change. Otherwise OnOrder is like OnOutcome. OnOutcome may receive
-	// an order that is confirmed or cancelled already, and OnOrder is not called for that state again:
-	// let both store an order by the same function.
+	// OnOrder, if set, makes workers follow the order of each booking that is found, until the order is
+	// settled. An order is settled if it is cancelled, if it is confirmed and its check-in was two days
+	// ago, or if its check-out was two days ago.
+	//
+	// OnOrder is called once for each change that a read shows, such as a new status or a HotelConfirmNo.
+	// The call is in the transaction that stores the change. Otherwise OnOrder is like OnOutcome. OnOutcome
+	// may receive an order that is confirmed or cancelled already, and OnOrder is not called for that state
+	// again. So let OnOutcome and OnOrder store an order by the same function.
 	//
 	// Set OnOrder in every process. If a booking ends in a process without OnOrder, its order is not followed.
 	//
@@ -132,7 +134,7 @@ type core[Tx any] struct {
 	watchers hotelstays.WakeHub
 	working  sync.Map // IDs of the rows on which a worker of this process works
 	unknown  sync.Map // account without a client -> time from which the log may mention it again
-	// scheduled maps a Kind to the *shares by which Work divides the workers of a scheduler among accounts.
+	// scheduled maps a Kind to its *shares, with which Work divides the workers of a scheduler among accounts.
 	scheduled sync.Map
 	calls     sync.Map      // calls of the caller's functions that hang, each a *handlerCall
 	woken     chan struct{} // a value ends the pause of Run
@@ -197,7 +199,7 @@ func read[S any, P pointer[S]](row *Row) (s S, err error) {
 	return s, err
 }
 
-// change locks a row, calls next to change its state, and stores the new state. If next returns a delivery, change
+// change locks a row, calls the function next to change its state, and stores the new state. If next returns a delivery, change
 // calls it in the same transaction, and wakes the watchers after the commit. If next returns errKeep, change stores
 // nothing and returns nil. The error is ErrNotBegun if there is no row.
 func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, guarded bool,
@@ -256,8 +258,8 @@ func (e *Engine[Tx]) save(ctx context.Context, tx Tx, row *Row, before, next sta
 	return e.store.Save(ctx, tx, row)
 }
 
-// insert stores a new row. If the row exists already, insert passes the existing row to replace, and stores the state
-// that replace returns.
+// insert stores a new row. If the row exists already, insert passes the existing row to the function replace, and
+// stores the state that replace returns.
 func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx Tx, row *Row, s S,
 	replace func(before *Row) (S, error)) error {
 	if err := row.setState(nil, P(&s)); err != nil {
@@ -303,7 +305,7 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 	}
 }
 
-// wake makes a row due now, if the row exists and next returns true.
+// wake makes a row due now, if the row exists and the function next returns true.
 func wake[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], kind Kind, reference string,
 	next func(S, time.Time) (S, bool)) error {
 	err := command[S, P](ctx, e, e.id(kind, reference), func(s *S) error {

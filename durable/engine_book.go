@@ -100,7 +100,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 // [Bookings] documents the results of Send.
 func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	limit := time.Now().Add(e.opts.BookTimeout) // the time limit of the mark and Book together
+	limit := time.Now().Add(e.opts.BookTimeout) // the mark and Book share this time limit
 	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked, req, all, err := e.mark(ctx, customerReferenceNo, limit, opts)

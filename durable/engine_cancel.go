@@ -133,8 +133,8 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	return e.sendCancel(ctx, row, bound, order)
 }
 
-// bound gives a cancellation the order of the latest booking under its reference. If the booking has not ended, waits
-// is true, and bound makes a worker poll for the booking now.
+// bound gives a cancellation the order of the latest booking under its reference. If the booking has not ended, the
+// result waits is true, and bound makes a worker poll for the booking now.
 func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (bound cancellation, waits bool, err error) {
 	row, err := e.store.Read(ctx, e.id(KindBooking, c.CustomerReferenceNo))
 	if err != nil || row == nil {
@@ -176,7 +176,7 @@ func (e *Engine[Tx]) orderOf(ctx context.Context, row *Row, c *cancellation) (*t
 // process sends Cancel after this commit.
 func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
 	now, id := time.Now(), e.id(KindCancel, row.Reference)
-	limit := now.Add(e.opts.BookTimeout) // the time limit of the mark and Cancel together
+	limit := now.Add(e.opts.BookTimeout) // the mark and Cancel share this time limit
 	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked := bound

@@ -27,8 +27,8 @@ const (
 	missingFor = 30 * 24 * time.Hour
 )
 
-// followed is the stored state of an order that is followed until it is settled: it is cancelled, or
-// confirmed and two days past its check-in, or two days past its check-out.
+// followed is the stored state of an order that is followed until it is settled. An order is settled if it is
+// cancelled, if it is confirmed and its check-in was two days ago, or if its check-out was two days ago.
 type followed struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// PlatformReferenceNo identifies the order. Another order under the same reference is logged,
