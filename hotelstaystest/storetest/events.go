@@ -15,7 +15,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestEventStore tests an EventStore. start starts a fleet for one case.
+// TestEventStore tests an EventStore. The function start must start a fleet for one case.
 func TestEventStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.EventStore], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, eventPromises, func(*eventCase) {})
@@ -36,10 +36,10 @@ const (
 
 var eventPromises = []promise[hotelstays.EventStore]{
 	{"Claim claims all keys", saysAllOrNone, "the loop over keys in Claim: does it stop early?", claimsAllKeys},
-	{"a busy claim claims nothing", saysAllOrNone + ": it returns ClaimBusy if any key is claimed",
+	{"Claim claims nothing if a key is busy", saysAllOrNone + ": it returns ClaimBusy if any key is claimed",
 		"Claim: does it look at every key, and at the claims of its own process? Are earlier keys released if a later key is busy?",
 		busyClaimsNothing},
-	{"a done claim claims nothing", saysAllOrNone, "Claim: are earlier keys released if a later key is done?", doneClaimsNothing},
+	{"Claim claims nothing if a key is done", saysAllOrNone, "Claim: are earlier keys released if a later key is done?", doneClaimsNothing},
 	{"Claim returns done if any key is done", "Claim returns ClaimDone if any key is done, else ClaimBusy if any is claimed",
 		"Claim: does it return at the first key that is busy?", doneBeforeBusy},
 	{"a claim ends with its lease", "a claim expires after lease",
@@ -48,11 +48,11 @@ var eventPromises = []promise[hotelstays.EventStore]{
 		"Done: does the lease of the claim still end the key?", doneForRetention},
 	{"Done marks all keys for every process", "Done marks all keys as done",
 		"the loop over keys in Done, and where the state is stored", doneMarksAll},
-	{"Done needs no claim", "Done marks all keys as done, also if their claim has expired or another caller has claimed them",
+	{"Done marks keys that are not claimed", "Done marks all keys as done, also if their claim has expired or another caller has claimed them",
 		"Done: does it update only keys that are claimed, or only its own claims?", doneWithoutClaim},
 	{"Release ends the claims of all keys", "Release ends the claims of all keys",
 		"Release: its loop over keys, and which rows it deletes", releaseEnds},
-	{"done keys are not released", "keys that are done stay done", "Release: does it look at the state of a key?", doneIsNotReleased},
+	{"Release keeps done keys", "keys that are done stay done", "Release: does it look at the state of a key?", doneIsNotReleased},
 	{"a concurrent Release does not undo Done", "keys that are done stay done",
 		"Release: it must compare and delete in one step, not read and then delete", doneBeatsRelease},
 	{"keys that differ in one byte are different keys", "keys are compared byte by byte, and have at most 255 bytes of UTF-8",

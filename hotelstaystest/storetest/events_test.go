@@ -27,17 +27,17 @@ func TestEventStorePassesTheSuiteWithAdvance(t *testing.T) {
 
 var eventFaults = []plantedFault{
 	{"claims only the first key", "Claim claims all keys"},
-	{"keeps what it claimed before a busy key", "a busy claim claims nothing"},
-	{"keeps what it claimed before a done key", "a done claim claims nothing"},
+	{"keeps what it claimed before a busy key", "Claim claims nothing if a key is busy"},
+	{"keeps what it claimed before a done key", "Claim claims nothing if a key is done"},
 	{"returns busy before it sees a done key", "Claim returns done if any key is done"},
-	{"stores no expiry of a claim", "a claim ends with its lease"},
+	{"stores claims without an expiry", "a claim ends with its lease"},
 	{"keeps the expiry of an expired claim", "a claim ends with its lease"},
 	{"ends done keys when the lease ends", "done keys stay done for the retention"},
 	{"marks only the first key as done", "Done marks all keys for every process"},
 	{"stores done keys in its own process", "Done marks all keys for every process"},
-	{"marks only claimed keys as done", "Done needs no claim"},
+	{"marks only claimed keys as done", "Done marks keys that are not claimed"},
 	{"releases only the first key", "Release ends the claims of all keys"},
-	{"releases done keys", "done keys are not released"},
+	{"releases done keys", "Release keeps done keys"},
 	{"looks and releases in two steps", "a concurrent Release does not undo Done"},
 	{ignoresCase, "keys that differ in one byte are different keys"},
 	{ignoresBlanks, "keys that differ in one byte are different keys"},
@@ -116,7 +116,7 @@ func (e *events) Claim(ctx context.Context, keys []string, lease time.Duration) 
 	defer e.mu.Unlock()
 	keys = changeKeys(e.fault, keys)
 	switch e.fault {
-	case "stores no expiry of a claim":
+	case "stores claims without an expiry":
 		lease = 1000 * time.Hour
 	case "drops keys with a time in the future":
 		maps.DeleteFunc(e.rows, func(_ string, row eventRow) bool { return row.until.After(e.now().Add(20 * time.Hour)) })

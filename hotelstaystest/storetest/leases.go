@@ -14,7 +14,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestTokenLeaser tests a TokenLeaser. It includes TestTokenStore. start starts a fleet for one case.
+// TestTokenLeaser tests a TokenLeaser. It includes TestTokenStore. The function start must start a fleet for one case.
 // Without [Options.InBubble], use a store whose lease lasts at most five seconds. One case holds a lease
 // for eight seconds to check that the holder renews it. Do not use a much shorter lease, because a slow
 // machine may renew it too late.
@@ -43,7 +43,7 @@ var leasePromises = []promise[hotelstays.TokenLeaser]{
 	{"release gives the lease to the next caller", saysUntil,
 		"release: does it delete the lease, of its own key, in the store?", releaseGivesOn},
 	{"each key has its own lease", "TryLease leases the fetch of the token under key",
-		"how the key of the lease is made from that of the token", leasesPerKey},
+		"how the key of the lease is made from the token's key", leasesPerKey},
 	{"a lease does not change the token", "one process renews the token, and the others continue with the old one",
 		"whether lease and token share a row", leaseLeavesToken},
 	{"only one of many concurrent callers has the lease", saysOneLease, "TryLease: it must look and lease in one step", oneOfManyLeases},
@@ -57,7 +57,7 @@ var leasePromises = []promise[hotelstays.TokenLeaser]{
 }
 
 // tryLease calls TryLease. If another caller has the lease, release is nil. If the case does not call release, a
-// cleanup calls it, which ends the renewal.
+// cleanup calls release, so that the renewal ends.
 func tryLease(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
 	c.Helper()
 	end, ok, err := s.TryLease(c.Context(), key)

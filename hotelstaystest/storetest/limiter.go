@@ -12,7 +12,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestRateLimiter tests a RateLimiter. start starts a fleet for one case. The fleet's limiters must not
+// TestRateLimiter tests a RateLimiter. The function start must start a fleet for one case. The fleet's limiters must not
 // have granted a slot before. The suite does not test the order in which callers are served, because the
 // interface does not promise an order.
 func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
@@ -56,26 +56,26 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 	{"the slot of a permit without Sent is free immediately", saysUnsent, "Done without Sent", unsentIsFree},
 	{"a waiting caller gets the slot of a permit without Sent", saysUnsent,
 		"Done without Sent: does it wake a caller, in every process?", unsentWakes},
-	{"Pause grants nothing until its end", saysPause, "Pause: the times it compares, and slots that are free", pauseHolds},
-	{"Pause holds callers that wait", saysPause,
+	{"no slot is granted before the end of a pause", saysPause, "Pause: the times it compares, and slots that are free", pauseHolds},
+	{"Pause delays callers that already wait", saysPause,
 		"Acquire: does a caller that waits look at the pause again before it is granted a slot?", pauseHoldsWaiting},
-	{"Pause holds every process", saysPause, "where Pause stores its time", pauseHoldsAll},
-	{"the longest pause counts", saysPause, "Pause: does a shorter one replace a longer one?", longestPause},
+	{"Pause delays the callers of every process", saysPause, "where Pause stores its time", pauseHoldsAll},
+	{"a shorter pause does not replace a longer pause", saysPause, "Pause: does a shorter one replace a longer one?", longestPause},
 	{"Pause affects only its own key", saysPause, "the key of the pause", pauseOfOne},
-	{"Pause holds an operation without a rate limit", saysPause, "Pause with op.RateLimit() == 0", pauseHoldsUnlimited},
+	{"Pause delays an operation without a rate limit", saysPause, "Pause with op.RateLimit() == 0", pauseHoldsUnlimited},
 	{"operations and environments have separate budgets", saysBudgets, "the key of the slots", separateBudgets},
 	{"operations without a rate limit are granted immediately", saysAtOnce,
 		"Acquire with op.RateLimit() == 0", unlimitedAtOnce},
 	{"Acquire returns ctx's error when ctx ends", saysAcquire, "Acquire: does its wait end with ctx?", acquireReturns},
 	{"Acquire with an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and release its slot?", endedTakesNone},
 	{"a caller that gives up takes no slot", saysAcquire,
-		"Acquire: a slot that is granted as ctx ends goes to the next caller", givenUpTakesNone},
+		"Acquire: a slot that is granted while ctx ends must go to the next caller", givenUpTakesNone},
 	{"Sent and Done do not block", "Permit's methods must not block", "Sent and Done: they must not wait for a server", sentDoesNotBlock},
 	{"the slots of a dead process become free", "a limiter that processes share must free the slots of a process that dies",
 		"the lease of a granted slot", deadSlotsComeBack},
 }
 
-// acquire gets a permit of an operation with a rate limit, and fails the test after a minute.
+// acquire gets a permit of an operation with a rate limit. It fails the test if it gets no permit within a minute.
 func acquire(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey) hotelstays.Permit {
 	c.Helper()
 	permit, err := acquireWithin(c, l, key, time.Minute)
@@ -123,15 +123,15 @@ func send(permit hotelstays.Permit) {
 	permit.Done(hotelstays.PermitResult{ArrivedBy: now, FirstByte: now})
 }
 
-// rest waits until both limiters have granted a slot and are idle again, because a limiter with a fresh server may
-// not grant a slot immediately.
+// rest waits until both limiters have granted a slot and are idle again. A limiter whose server has just started may not
+// grant its first slot immediately.
 func rest(c *limiterCase) {
 	c.Helper()
 	giveBack(acquire(c, c.a, limited), acquire(c, c.b, limited))
 	time.Sleep(window / 2) // a limiter may report released slots later
 }
 
-// grantedWithin fails the test if f takes so long that slots which requests have used could become free again.
+// grantedWithin fails the test if f takes so long that the slots of earlier requests could have become free again.
 func grantedWithin(c *limiterCase, what string, f func()) {
 	c.Helper()
 	start := time.Now()
@@ -173,7 +173,7 @@ func everyCallerServed(c *limiterCase) {
 func unsentIsFree(c *limiterCase) {
 	for range 3 {
 		giveBack(acquireAll(c, c.a, limited)...)
-		time.Sleep(window / 4) // time for all processes to learn of the pause
+		time.Sleep(window / 4) // time for all processes to learn that the slots are free
 		grantedWithin(c, "all slots, after they were given back by another process,", func() {
 			giveBack(acquireAll(c, c.b, limited)...)
 		})
@@ -261,7 +261,7 @@ func longestPause(c *limiterCase) {
 	time.Sleep(window) // time for all processes to learn of the pause
 	c.b.Pause(limited, time.Now().Add(window/2))
 	time.Sleep(window)
-	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b keeps the longest pause, too; clocks may differ
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b keeps the longest pause, too; the difference is for clocks that differ
 }
 
 func pauseOfOne(c *limiterCase) {
@@ -301,7 +301,7 @@ func separateBudgets(c *limiterCase) {
 	time.Sleep(window / 2)
 	permits := acquireAll(c, c.a, limited)
 	for _, key := range others {
-		grantedWithin(c, fmt.Sprintf("all slots of %s while those of others are taken", key), func() {
+		grantedWithin(c, fmt.Sprintf("all slots of %s while the slots of other keys are taken", key), func() {
 			permits = append(permits, acquireAll(c, c.b, key)...)
 		})
 	}

@@ -42,9 +42,9 @@ func caller(account string, priority hotelstays.Priority) hotelstays.RateLimitRe
 	return hotelstays.RateLimitRequest{Key: limited, Account: account, Priority: priority}
 }
 
-// lastServedAmong lets several callers wait, and then the caller last. It fails the test unless last is among the
-// first n callers that are served. It runs once with all callers in one process, and once with last in another
-// process.
+// lastServedAmong lets several callers wait, and then one more caller, who sends the request last. It fails the test unless
+// the limiter serves this caller among the first n callers. It runs once with all callers in one process, and once with this
+// caller in another process.
 func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateLimitRequest) {
 	c.Helper()
 	for _, l := range c.both {

@@ -25,19 +25,19 @@ var limiterFaults = []plantedFault{
 	{"grants one slot less", "all slots are granted"},
 	{"counts only in its own process", "no more slots are granted than the limit"},
 	{"frees a slot at Done", "no more requests leave in a second than the limit"},
-	{"counts from the departure", "no more requests arrive in a second than the limit"},
+	{"counts from the departure of a request", "no more requests arrive in a second than the limit"},
 	{"drops slots with a time in the future", "the limit holds if a clock is set back"},
-	{"counts over three seconds", "waiting callers use most of the limit"},
+	{"counts requests over three seconds", "waiting callers use most of the limit"},
 	{"wakes no waiting caller", "every waiting caller gets a slot"},
 	{"counts a permit that was not sent as sent", "the slot of a permit without Sent is free immediately"},
-	{"looks for a slot each second", "a waiting caller gets the slot of a permit without Sent"},
-	{"ignores Pause", "Pause grants nothing until its end"},
-	{"looks at the pause before it waits", "Pause holds callers that wait"},
-	{"pauses only its own process", "Pause holds every process"},
-	{"keeps the last pause", "the longest pause counts"},
+	{"looks for a free slot once per second", "a waiting caller gets the slot of a permit without Sent"},
+	{"ignores Pause", "no slot is granted before the end of a pause"},
+	{"looks at the pause before it waits", "Pause delays callers that already wait"},
+	{"pauses only its own process", "Pause delays the callers of every process"},
+	{"replaces a longer pause by a shorter pause", "a shorter pause does not replace a longer pause"},
 	{"pauses all operations", "Pause affects only its own key"},
 	{"pauses all environments", "Pause affects only its own key"},
-	{"drops pauses without a rate limit", "Pause holds an operation without a rate limit"},
+	{"drops pauses of operations without a rate limit", "Pause delays an operation without a rate limit"},
 	{"has one budget for all operations", "operations and environments have separate budgets"},
 	{"counts all environments together", "operations and environments have separate budgets"},
 	{"counts OAuthToken together with Ticket", "operations and environments have separate budgets"},
@@ -86,13 +86,13 @@ func newWindows(fault string) windows {
 				limit--
 			case "frees a slot at Done":
 				span = time.Millisecond
-			case "counts over three seconds":
+			case "counts requests over three seconds":
 				span = 3 * time.Second
 			}
 			w[key(op)] = ratelimit.NewWindow(limit, span, 10*time.Millisecond)
 		}
 		for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, "of no method"} {
-			if fault != "drops pauses without a rate limit" {
+			if fault != "drops pauses of operations without a rate limit" {
 				w[key(op)] = ratelimit.NewWindow(1<<20, time.Second, 0)
 			}
 		}
@@ -129,10 +129,10 @@ func (l *limiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 		return
 	case "pauses only its own process":
 		w = l.own
-	case "keeps the last pause", "looks at the pause before it waits":
+	case "replaces a longer pause by a shorter pause", "looks at the pause before it waits":
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if w[key] != nil && (until.After(l.paused) || l.fault == "keeps the last pause") {
+		if w[key] != nil && (until.After(l.paused) || l.fault == "replaces a longer pause by a shorter pause") {
 			l.paused = until
 		}
 		return
@@ -154,7 +154,7 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 		if l.setBack.Load() {
 			w = l.own
 		}
-	case "keeps the last pause", "looks at the pause before it waits":
+	case "replaces a longer pause by a shorter pause", "looks at the pause before it waits":
 		l.mu.Lock()
 		pause := time.Until(l.paused)
 		l.mu.Unlock()
@@ -184,7 +184,7 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 	return nil, err
 }
 
-// caller returns the account and priority of a request, changed by the fault.
+// caller returns the account and the priority of a request. With some faults it ignores one of them.
 func (l *limiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	switch l.fault {
@@ -228,7 +228,7 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelsta
 		return within(time.Minute)
 	case "wakes no waiting caller":
 		return poll(1000 * time.Hour)
-	case "looks for a slot each second":
+	case "looks for a free slot once per second":
 		return poll(time.Second)
 	case "takes a slot for an ended ctx":
 		if ctx.Err() != nil {
@@ -246,7 +246,7 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelsta
 	return w.Acquire(ctx, l.caller(req))
 }
 
-// freeze ends the permits of a process that does not return before its lease ends.
+// freeze ends the permits of the process after six seconds, unless thaw is called before.
 func (l *limiter) freeze() (thaw func()) {
 	if l.fault == "keeps the slots of a dead process" {
 		return func() {}
@@ -265,7 +265,7 @@ func (l *limiter) freeze() (thaw func()) {
 type permit struct {
 	limiter *limiter
 	inner   *ratelimit.Permit
-	left    time.Time // zero: not sent
+	left    time.Time // time of Sent; zero if the request was not sent
 }
 
 func (p *permit) Sent() {
@@ -280,7 +280,7 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	switch p.limiter.fault {
 	case "waits for its server in Done":
 		time.Sleep(time.Second)
-	case "counts from the departure":
+	case "counts from the departure of a request":
 		r = hotelstays.PermitResult{ArrivedBy: p.left}
 	case "counts a permit that was not sent as sent":
 		if p.left.IsZero() {

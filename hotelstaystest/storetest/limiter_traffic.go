@@ -68,7 +68,7 @@ func (t *traffic) send(permit hotelstays.Permit) {
 		giveBack(permit)
 		return
 	}
-	time.Sleep(rand.N(window / 20)) // stands for the time of a dial
+	time.Sleep(rand.N(window / 20)) // simulates the time of a dial
 	left := time.Now()
 	permit.Sent()
 	time.Sleep(rand.N(t.travel + 1))

@@ -53,7 +53,7 @@ type Fleet[S any] struct {
 	// Advance makes the time d pass for the store, for instance by moving the times in its rows back. If it is nil,
 	// the suite sleeps. TestRateLimiter always sleeps.
 	Advance func(d time.Duration)
-	// SetBack sets the clock of the server back by d, also while methods of S run. If it is nil, the
+	// SetBack sets the clock of the server back by d, also while methods of S run. If SetBack is nil, the
 	// cases that need it are skipped.
 	SetBack func(d time.Duration)
 }
@@ -197,7 +197,7 @@ func (c *run[S]) returnsWithin(limit time.Duration, call string, f func()) {
 	select {
 	case <-done:
 	case <-time.After(limit):
-		if c.bubble { // the call must end before the bubble ends
+		if c.bubble { // a bubble cannot end while the call runs
 			select {
 			case <-done:
 			case <-time.After(1000 * time.Hour):

@@ -52,7 +52,8 @@ func TestSuitesFindPlantedFaults(t *testing.T) {
 	}
 }
 
-// plantedFault is a fault of an implementation, and the case that finds it. Implementations compare the fault's name.
+// plantedFault is a fault of an implementation, and the case that finds it. An implementation with the fault's name in its field
+// fault has the fault.
 type plantedFault struct{ name, caughtBy string }
 
 // planted maps each suite to its planted faults, and to a function that runs the suite with a fault.
@@ -92,7 +93,7 @@ const (
 	waitsOn       = "ignores the end of ctx"
 )
 
-// changeKey returns the key that a store with a fault uses instead of a key.
+// changeKey returns the key under which a store with this fault stores the value of a key.
 func changeKey(fault, key string) string {
 	switch fault {
 	case ignoresCase:
@@ -135,7 +136,7 @@ func (g *gate) freeze() (thaw func()) {
 	}
 }
 
-// pass waits until the process is not frozen. It returns the error of ctx if ctx ends before.
+// pass waits until the process is not frozen. It returns the error of ctx if ctx ends first.
 func (g *gate) pass(ctx context.Context) error {
 	shut := g.shut.Load()
 	if g.blind {

@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// TestTokenStore tests a TokenStore. start starts a fleet for one case.
+// TestTokenStore tests a TokenStore. The function start must start a fleet for one case.
 func TestTokenStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenStore], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, tokenPromises, func(*tokenCase) {})
@@ -33,15 +33,15 @@ var tokenPromises = []promise[hotelstays.TokenStore]{
 		"Load: does a missing row cause an error?", loadWithoutToken},
 	{"Load returns what was stored", "it must store Token.Value.Reveal(); it may round Expiry down, to a second",
 		"how Store writes value and expiry (JSON redacts the value), and the time zone of the expiry", loadReturnsStored},
-	{"every process loads the token", "TokenStore shares tokens between processes", "where Store stores", everyProcessLoads},
+	{"every process loads the token", "TokenStore shares tokens between processes", "where Store stores the token", everyProcessLoads},
 	{"a later token replaces an earlier one", saysStored, "Store: does it insert, and keep an existing row?", laterReplaces},
 	{"a token without an expiry stays", "Expiry: zero means unknown", "Store and Load with a zero Expiry", tokenWithoutExpiryStays},
-	{"a token is there until its expiry", saysStored,
+	{"Load returns a token until its expiry", saysStored,
 		"the expiry that Store stores, its unit, and the clock it is compared with", tokenUntilExpiry},
 	{"an expired token is never loaded", saysStored, "Store with an Expiry in the past: an error is fine", pastExpiry},
 	{"keys that differ in one byte are different keys", "keys are compared byte by byte",
 		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", tokenKeysDiffer},
-	{"CompareAndDelete deletes the refused token for all", saysRefused, "CompareAndDelete: does it delete at all?", deletesRefused},
+	{"CompareAndDelete deletes the refused token for all processes", saysRefused, "CompareAndDelete: does it delete at all?", deletesRefused},
 	{"CompareAndDelete compares only the value", saysRefused + "; only the values are compared",
 		"CompareAndDelete: it must not compare Expiry, which Load may have rounded", comparesValue},
 	{"CompareAndDelete keeps every other token", saysRefused, "CompareAndDelete: does it compare, and does it look at the key?", keepsOthers},
@@ -144,7 +144,7 @@ func tokenWithoutExpiryStays(c *tokenCase) {
 func tokenUntilExpiry(c *tokenCase) {
 	var k string
 	c.halfway(func(life time.Duration) {
-		// A store that rounds down to a second rounds half a second to zero.
+		// The token lives a second longer than life, because a store may round the expiry down to a second.
 		k = key()
 		store(c, c.a, k, hotelstays.Token{Value: types.NewSecret("short-lived"), Expiry: time.Now().Add(life + time.Second)})
 	}, func() string {

@@ -19,21 +19,21 @@ func TestTokenLeaserPassesTheSuite(t *testing.T) {
 }
 
 var tokenFaults = []plantedFault{
-	{"returns an error without a token", "Load without a token returns a zero Token"},
+	{"returns an error if there is no token", "Load without a token returns a zero Token"},
 	{"stores the JSON of a Token", "Load returns what was stored"},
 	{"stores tokens in its own process", "every process loads the token"},
 	{"keeps the first token", "a later token replaces an earlier one"},
-	{"replaces a missing expiry by a day", "a token without an expiry stays"},
-	{"ends a token early", "a token is there until its expiry"},
+	{"replaces a missing expiry by an expiry in a day", "a token without an expiry stays"},
+	{"ends a token early", "Load returns a token until its expiry"},
 	{"treats a past expiry as a missing expiry", "an expired token is never loaded"},
-	{"ignores the expiry of a token", "a token is there until its expiry"},
+	{"ignores the expiry of a token", "Load returns a token until its expiry"},
 	{ignoresCase, "keys that differ in one byte are different keys"},
 	{ignoresBlanks, "keys that differ in one byte are different keys"},
 	{cutsKeys, "keys that differ in one byte are different keys"},
-	{"deletes nothing", "CompareAndDelete deletes the refused token for all"},
+	{"deletes nothing", "CompareAndDelete deletes the refused token for all processes"},
 	{"compares the expiry", "CompareAndDelete compares only the value"},
 	{"deletes any token", "CompareAndDelete keeps every other token"},
-	{"deletes the token under all keys", "CompareAndDelete keeps every other token"},
+	{"deletes the tokens of all keys", "CompareAndDelete keeps every other token"},
 	{"returns an error if there is nothing to delete", "CompareAndDelete without a token does nothing"},
 	{"compares and deletes in two steps", "CompareAndDelete never deletes a successor"},
 	{"stores value and expiry in two steps", "concurrent callers load whole tokens"},
@@ -43,7 +43,7 @@ var tokenFaults = []plantedFault{
 	{"has one lease for all keys", "each key has its own lease"},
 	{"has lease and token in one row", "a lease does not change the token"},
 	{"looks and leases in two steps", "only one of many concurrent callers has the lease"},
-	{"ends a lease with ctx", "a live holder keeps the lease"},
+	{"ends a lease when ctx ends", "a live holder keeps the lease"},
 	{"has a lease of five seconds", "a live holder keeps the lease"},
 	{"has leases that do not end", "the lease of a dead process ends, even after a late renewal"},
 	{"releases the lease of another caller, too", "a late release ends no other lease"},
@@ -101,7 +101,7 @@ func (s *tokens) Load(ctx context.Context, key string) (hotelstays.Token, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(changeKey(s.fault, key))
-	if s.fault == "returns an error without a token" && found.Value.IsZero() {
+	if s.fault == "returns an error if there is no token" && found.Value.IsZero() {
 		return found, errNoRows
 	}
 	return found, nil
@@ -123,7 +123,7 @@ func (s *tokens) Store(ctx context.Context, key string, t hotelstays.Token) erro
 		if !found.Value.IsZero() {
 			t = found
 		}
-	case "replaces a missing expiry by a day":
+	case "replaces a missing expiry by an expiry in a day":
 		if t.Expiry.IsZero() {
 			t.Expiry = time.Now().Add(24 * time.Hour)
 		}
@@ -160,7 +160,7 @@ func (s *tokens) CompareAndDelete(ctx context.Context, key string, refused hotel
 		remove = remove && found.Expiry.Equal(refused.Expiry)
 	case "deletes any token":
 		remove = true
-	case "deletes the token under all keys":
+	case "deletes the tokens of all keys":
 		for key, t := range s.tokens {
 			if isRefused(t) {
 				delete(s.tokens, key)
@@ -218,13 +218,13 @@ func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok b
 	switch s.fault {
 	case "has lease and token in one row":
 		s.tokens[key] = hotelstays.Token{}
-	case "ends a lease with ctx":
+	case "ends a lease when ctx ends":
 		context.AfterFunc(ctx, release)
 	}
 	return release, true, nil
 }
 
-// freeze blocks the calls of a process. With one of the faults, its renewals happen late.
+// freeze blocks the calls of a process. With one of the faults, thaw renews all leases, as a late renewal without a check would.
 func (s *tokens) freeze() (thaw func()) {
 	open := s.gate.freeze()
 	if s.fault != "renews the lease of another caller, too" {
