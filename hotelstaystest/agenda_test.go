@@ -41,7 +41,7 @@ func TestAdvanceConfirmsAndDeliversInOrderOfTime(t *testing.T) {
 		s.Advance(3*time.Minute - 1)
 		synctest.Wait()
 		early := len(rc.all())
-		time.Sleep(time.Nanosecond) // until the agenda's goroutine has noticed the new time
+		time.Sleep(time.Nanosecond) // lets the agenda's goroutine notice the new time
 		synctest.Wait()
 		failIf(t, early != 6 || len(rc.all()) != 8, "%d deliveries, then %d: %s", early, len(rc.all()), rc.events())
 	})
@@ -102,7 +102,7 @@ func TestCloseEndsAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()                         // ends although the handler has not read the body
+			<-r.Context().Done()                         // the context ends although the handler has not read the body
 			w.WriteHeader(http.StatusServiceUnavailable) // the answer may still reach the server
 			ended = true
 		})}})

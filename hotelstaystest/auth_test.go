@@ -84,7 +84,7 @@ func TestTokenHasOnlyTheScopesOfItsClient(t *testing.T) {
 	})
 }
 
-func TestMarketAndUserAreRequiredAndChecked(t *testing.T) {
+func TestCallsNeedAnAllowedMarketAndUser(t *testing.T) {
 	s := start(t, Config{Markets: []string{"AE", "SA"}, UserRefs: map[string][]types.Scope{"reader": {types.ScopeContentRead}, "nobody": nil}})
 	u := login(t, s) // Ticket needs neither a Market nor a User-Ref header
 	u.refused(destinationsPath, "{}", 403, codeForbidden, "Market header is required")
@@ -97,7 +97,7 @@ func TestMarketAndUserAreRequiredAndChecked(t *testing.T) {
 	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 }
 
-func TestVariantOAuthTopLevelReturnsOAuthErrors(t *testing.T) {
+func TestOAuthTopLevelAnswersWithoutTheEnvelope(t *testing.T) {
 	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
 	u := &user{t: t, s: s, http: s.Client()}
 	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}

@@ -62,7 +62,7 @@ func TestConcurrentBooksMakeOneOrder(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 60 {
 		ref, of := "same", guests("Test", "Guest")
-		if i >= 40 { // one more stay, under 20 references
+		if i >= 40 { // 20 references for one other stay
 			ref, of = fmt.Sprint("other", i), guests("Another", "Guest")
 		}
 		wg.Go(func() {

@@ -48,7 +48,7 @@ func TestConfigErrorNamesTheField(t *testing.T) {
 	numbers := func(n OrderStatusNumbers) *Config { return variants(Variants{OrderStatusNumbers: n}) }
 	for _, tc := range []struct {
 		config *Config
-		want   string // the beginning of the fault's text
+		want   string // beginning of the text about the invalid field
 	}{
 		{&Config{Addr: "0.0.0.0:0"}, "addr"},
 		{&Config{Addr: "example.com:80"}, "addr"},

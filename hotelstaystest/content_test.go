@@ -26,7 +26,7 @@ func TestDestinationsFollowTheFilters(t *testing.T) {
 		{object{"countryCode": "CN"}, 2},
 		{object{"countryCode": "GB"}, 0},                                           // this catalogue does not have the country
 		{object{"countryCode": "AE", "parentDestinationId": s.CityID(1)}, 2},       // the country takes precedence
-		{object{"parentDestinationId": s.CityID(0)}, 0},                            // a city
+		{object{"parentDestinationId": s.CityID(0)}, 0},                            // no destination is below a city
 		{object{"parentDestinationId": "0f8fad5b-d9cb-469f-a165-70867728950e"}, 0}, // an unknown id
 		{object{"parentDestinationId": province}, 8},                               // two of ten cities have no hotel
 		{object{"parentDestinationId": province, "filterEmptyCities": false}, 8},   // the default of minHotelCount is 1

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestControlInjectsFaults(t *testing.T) {
+func TestControlAPIInjectsFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
 		u := login(t, s)
@@ -112,7 +112,7 @@ func TestRedeliverySendsTheSameEventAgain(t *testing.T) {
 	})
 }
 
-func TestControlAdvancesTheClock(t *testing.T) {
+func TestControlAPIAdvancesTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t, Config{Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 5}}})
 		login(t, s).book("ref", 0)
@@ -209,7 +209,7 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 	failIf(t, !slices.Equal(described, faultKinds), "described %q, known %q", described, faultKinds)
 }
 
-func TestControlListsTheLastOrders(t *testing.T) {
+func TestControlAPIListsTheLastOrders(t *testing.T) {
 	s, c := controlled(t)
 	in, ids := login(t, s).find(nil)
 	for i := range 5 {
@@ -231,7 +231,7 @@ func TestControlListsTheLastOrders(t *testing.T) {
 	c.refused("GET", "/_sandbox/requests?after=9223372036854775808", nil, 400, "after", "integer")
 }
 
-func TestControlListsCities(t *testing.T) {
+func TestControlAPIListsCities(t *testing.T) {
 	s, c := controlled(t)
 	var got struct {
 		CityCount, HotelCount int

@@ -71,7 +71,7 @@ func (c *controller) refused(method, path string, body any, status int, field, t
 }
 
 // Without the control API, the ledger keeps no bodies.
-func TestControlIsOffByDefault(t *testing.T) {
+func TestControlAPIIsOffByDefault(t *testing.T) {
 	s := start(t)
 	c := &controller{t: t, s: s}
 	for _, path := range []string{healthPath, "/_sandbox/", "/_sandbox/clock"} {
@@ -115,7 +115,7 @@ func (c *controller) with(change func(*http.Request)) *controller {
 	return &controller{t: c.t, s: c.s, change: change}
 }
 
-func TestControlRefusesOtherHosts(t *testing.T) {
+func TestControlAPIRefusesOtherHostNames(t *testing.T) {
 	_, c := controlled(t, Config{Control: ControlConfig{Hosts: []string{"sandbox", "Sandbox.Example"}}})
 	for host, want := range map[string]int{
 		"localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1": 200, "127.9.9.9:1": 200, "[::1]:80": 200, "[::ffff:127.0.0.1]": 200,
@@ -137,7 +137,7 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 }
 
 // A user's browser may show a page of another site. The page could send these requests to a sandbox on the user's machine.
-func TestControlRefusesOtherSites(t *testing.T) {
+func TestControlAPIRefusesPagesOfOtherSites(t *testing.T) {
 	s, c := controlled(t)
 	s.Inject(Fault{Kind: FaultStatus})
 	for name, change := range map[string]func(*http.Request){
@@ -163,7 +163,7 @@ func TestControlRefusesOtherSites(t *testing.T) {
 	c.with(header("Content-Type", "application/json; charset=utf-8")).must("POST", "/_sandbox/faults", `{"kind":"cut"}`, nil)
 }
 
-func TestControlRequiresItsToken(t *testing.T) {
+func TestControlAPIRequiresItsToken(t *testing.T) {
 	const token = "a-control-token"
 	page := func(*Server) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the page") })
@@ -211,7 +211,7 @@ func TestControlRequiresItsToken(t *testing.T) {
 	failIf(t, !strings.Contains(got, "Secure"), "over TLS: HTTP %d, cookie %q", in.status, got)
 }
 
-func TestRemoteControlRequiresALongToken(t *testing.T) {
+func TestControlAPIThatOtherMachinesReachNeedsALongToken(t *testing.T) {
 	for addr, refused := range map[string]bool{"127.0.0.1:0": false, "[::1]:0": false, "localhost:0": false, "0.0.0.0:80": true, ":80": true,
 		"192.0.2.1:80": true} {
 		for token, refused := range map[string]bool{"": refused, "fifteen-letters": refused, "sixteen-letters-": false} {
@@ -224,7 +224,7 @@ func TestRemoteControlRequiresALongToken(t *testing.T) {
 	}
 }
 
-func TestControlRefusesUnknownPathsAndMethods(t *testing.T) {
+func TestControlAPIRefusesUnknownPathsAndMethods(t *testing.T) {
 	_, c := controlled(t)
 	for _, path := range []string{"/_sandbox", "/_sandbox/", "/_sandbox/page/x", "/_sandbox/ledger/", "/_SANDBOX/ledger", "/healthz/"} {
 		same(t, c.call("GET", path, nil).status, 404, path)
@@ -240,7 +240,7 @@ func TestControlRefusesUnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
-func TestControlErrorNamesTheInvalidField(t *testing.T) {
+func TestControlAPIErrorNamesTheInvalidField(t *testing.T) {
 	s, c := controlled(t)
 	for body, want := range map[string]struct{ field, text string }{
 		`{`:                                 {"", "not valid JSON"},
@@ -265,7 +265,7 @@ func TestControlErrorNamesTheInvalidField(t *testing.T) {
 
 // Many clients use the control API while other clients book and read the stream of events. Some answers to bookings are cut
 // off on purpose. No control call fails, sequence numbers only grow, and no goroutine is left.
-func TestConcurrentControlClientsCauseNoFailures(t *testing.T) {
+func TestConcurrentClientsOfTheControlAPIGetNoErrors(t *testing.T) {
 	const clients, users, listeners, calls = 50, 10, 5, 4
 	s := NewServer(&Config{
 		InMemory:     true,

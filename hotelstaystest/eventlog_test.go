@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
-func TestUpdateLeavesEarlierEntriesUnchanged(t *testing.T) {
+func TestUpdateOfARecordLeavesEarlierEntriesUnchanged(t *testing.T) {
 	l := newLedger(10, new(clock), nil)
 	rec := l.addWebhook(Webhook{Attempts: []WebhookAttempt{{Status: 1}}})
 	before := rec.last.Webhook
@@ -67,7 +67,7 @@ func liveHeap() int {
 	return int(m.HeapAlloc)
 }
 
-func TestLogCountsTheBytesOfItsEntries(t *testing.T) {
+func TestEventLogCountsTheBytesOfItsEntries(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	l := newLedger(10, new(clock), nil)
 	rec := l.arrive(opBook, &http.Request{URL: must(url.Parse("/")), Header: http.Header{"X-Long": {long}}}, "")
@@ -79,7 +79,7 @@ func TestLogCountsTheBytesOfItsEntries(t *testing.T) {
 	failIf(t, l.log.bytes < 5*len(long) || l.log.bytes > 6*len(long), "%d bytes", l.log.bytes)
 }
 
-func TestAnswerAddsADroppedRequestToTheLogAgain(t *testing.T) {
+func TestAnswerAddsADroppedRequestToTheEventLogAgain(t *testing.T) {
 	l := newLedger(2, new(clock), nil)
 	arrive := func() *record {
 		return l.arrive(opBook, &http.Request{URL: must(url.Parse("/")), Header: http.Header{}}, "")
@@ -94,7 +94,7 @@ func TestAnswerAddsADroppedRequestToTheLogAgain(t *testing.T) {
 	failIf(t, l.log.bytes > 2*bytesPerLimit || l.Dropped() != 5, "%d bytes, %d dropped", l.log.bytes, l.Dropped())
 }
 
-func TestFullLogDropsTheOldestEntryOfAnyKind(t *testing.T) {
+func TestFullEventLogDropsTheOldestEntryOfAnyKind(t *testing.T) {
 	l := newLedger(math.MaxInt, new(clock), nil)
 	failIf(t, l.log.maxBytes < 1<<40, "at most %d bytes", l.log.maxBytes)
 	l.log.maxBytes = 2500

@@ -79,7 +79,7 @@ func (l *listening) until(kind string) (events []streamed) {
 	}
 }
 
-func TestStreamSendsEntriesInOrder(t *testing.T) {
+func TestEventStreamSendsEntriesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}})
@@ -93,7 +93,7 @@ func TestStreamSendsEntriesInOrder(t *testing.T) {
 		s.Inject(Fault{Kind: FaultStatus})
 		u.post(queryPath, "{}")
 		s.Advance(time.Hour)
-		synctest.Wait() // Reset drops what the stream has not read
+		synctest.Wait() // waits until the stream has read all entries, because Reset drops unread entries
 		reset := time.Now()
 		s.Reset()
 		events := l.until("reset")
@@ -117,7 +117,7 @@ func TestStreamSendsEntriesInOrder(t *testing.T) {
 	})
 }
 
-func TestStreamContinuesAfterTheGivenEntry(t *testing.T) {
+func TestEventStreamContinuesAfterTheGivenEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
 		for range 3 {

@@ -79,7 +79,7 @@ func ExampleConfig_inMemory() {
 			resp.Body.Close()
 		})
 	}
-	_ = test // a Test function
+	_ = test // in your package, test is a Test function
 }
 
 // The handler receives the webhooks of an order without a socket. It needs the secret

@@ -203,7 +203,7 @@ func TestFaultWithAReferenceActsOnlyOnItsOrder(t *testing.T) {
 	})
 }
 
-func TestWrongTypeReplacesTheValueAtItsPath(t *testing.T) {
+func TestFaultWrongTypeReplacesTheValueAtItsPath(t *testing.T) {
 	body := []byte(`{"code":0,"data":{"list":[{"rating":4.5,"id":"x"}]}}`)
 	for path, want := range map[string]string{
 		"":                   `{"code":0,"data":"of the wrong type"}`,

@@ -94,7 +94,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 				t.Fatalf("call %d: HTTP %d, %v", i+6, r.status, r.header)
 			}
 		}
-		time.Sleep(600*time.Millisecond - 1) // one nanosecond too early
+		time.Sleep(600*time.Millisecond - 1) // one nanosecond before the next call is allowed
 		r := cancel()
 		stopIf(t, r.status != 429 || r.code != types.CodeRateLimited || r.header.Get("Retry-After") != "1" ||
 			r.header.Get("X-RateLimit-Remaining") != "0", "the 11th call within a second: HTTP %d %s %v", r.status, r.body, r.header)
@@ -123,7 +123,7 @@ func TestRateLimitIsCheckedBeforeTheBody(t *testing.T) {
 		other := *u
 		other.http = s.ClientFrom("192.0.2.7")
 		failIf(t, other.post(ticketPath, "{}").status != 400, "two addresses share a limit")
-		for range 30 { // the document has no limit for OAuthToken
+		for range 30 { // the API document has no rate limit for OAuthToken
 			stopIf(t, u.post(oauthPath, "{}").status == 429, "OAuthToken has a rate limit")
 		}
 		reqs := s.Ledger().Requests(opTicket)

@@ -18,7 +18,7 @@ func (c *controller) journal(query string) []journalRequest {
 	return got.Requests
 }
 
-func TestLedgerKeepsBodiesIfControlIsEnabled(t *testing.T) {
+func TestLedgerKeepsBodiesIfTheControlAPIIsEnabled(t *testing.T) {
 	s, c := controlled(t)
 	u := login(t, s)
 	in, ids := u.find(nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestHotelListNamesTheInvalidField(t *testing.T) {
+func TestHotelListErrorNamesTheInvalidField(t *testing.T) {
 	s, u := open(t)
 	ids := make([]string, 1001)
 	for i := range ids {

@@ -218,7 +218,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 	login(t, s).bookWithCallback("ref", hook)
 	time.Sleep(2 * time.Hour)
 	var got []string
-	bodies := map[string]string{} // event id to body
+	bodies := map[string]string{} // maps an event id to the body
 	for _, d := range rc.all() {
 		kind := strings.TrimPrefix(string(d.sent.Event), "order_")
 		if signedAt(d, s.WebhookSecret) != 0 {

@@ -89,7 +89,7 @@ func TestSandboxAndClientHaveTheSameFields(t *testing.T) {
 	failIf(t, len(used) != len(differingFields), "of %q only these differ: %q", differingFields, slices.Sorted(maps.Keys(used)))
 }
 
-func TestBodyIsDecodedStrictly(t *testing.T) {
+func TestInvalidRequestBodyIsRefused(t *testing.T) {
 	u := login(t, start(t, Config{NoRateLimits: true}))
 	for name, tc := range map[string]struct{ path, body, msg string }{
 		"unknown field":             {destinationsPath, `{"countrycode":"AE"}`, "unknown field countrycode"},

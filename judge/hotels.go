@@ -78,7 +78,7 @@ func (x *exam) rememberHotel(ids ...value) {
 	}
 }
 
-// property requires that id is an id of the requested hotel. A hotel may have several ids, but only one
+// property requires that id names the requested hotel. A hotel may have several ids, but it has only one
 // platformHotelId.
 func (x *exam) property(rule, asked string, id value) {
 	if wanted := recall[hotel](x.memory, "hotel", asked); wanted != nil && wanted.platform != "" {

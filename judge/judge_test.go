@@ -52,7 +52,7 @@ const (
 
 // Exchanges are judged one at a time. An exchange is dropped and counted if the queue would exceed MaxQueued bytes, or if the
 // caller did not read the body to its end.
-func TestQueueIsBounded(t *testing.T) {
+func TestFullQueueDropsExchanges(t *testing.T) {
 	hold, judged := make(chan struct{}), make(chan struct{}, 99)
 	j := judge.New(&judge.Options{MaxQueued: 62, OnFinding: func(f judge.Finding) {
 		if f.Name == "envelope/failure" && f.Path == "code" {

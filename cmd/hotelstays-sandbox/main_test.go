@@ -129,7 +129,7 @@ func get(t *testing.T, client *http.Client, url string, header ...string) int {
 	return resp.StatusCode
 }
 
-func TestGreetingIsAShellScript(t *testing.T) {
+func TestProgramPrintsAShellScript(t *testing.T) {
 	const city = "White Gate"
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -175,7 +175,7 @@ func TestGreetingIsAShellScript(t *testing.T) {
 	}
 }
 
-func TestFlagsOverrideTheFile(t *testing.T) {
+func TestFlagsOverrideTheConfigurationFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.json")
 	write(t, file, `{"addr":"127.0.0.1:7","seed":3,"confirmAfter":"1m","tls":true,"tlsNames":["a"],"webhooks":{"callbackHosts":["b"]}}`)
 	args := []string{"-config", file, "-listen", "127.0.0.1:8", "-confirm-after", "never", "-tls-name", "c", "-no-control"}
@@ -199,7 +199,7 @@ func TestFlagNoControlServesOnlyTheAPI(t *testing.T) {
 }
 
 // The token is printed in the script, or read from a file.
-func TestControlTokenIsRequired(t *testing.T) {
+func TestControlAPIRequiresTheControlToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "token-from-the-file\n")
 	config := filepath.Join(t.TempDir(), "config.json")
@@ -223,7 +223,7 @@ func TestControlTokenIsRequired(t *testing.T) {
 	}
 }
 
-func TestServerWithControlRefusesUnknownHosts(t *testing.T) {
+func TestServerWithControlAPIRefusesUnknownHostNames(t *testing.T) {
 	base := runGreeting(t, start(t, "-control-host", "sandbox"))["BASE_URL"]
 	for host, want := range map[string][]int{"sandbox:8080": {200, 405}, "localhost": {200, 405}, "evil.example": {403, 403}} {
 		assert.Equal(t, want, []int{

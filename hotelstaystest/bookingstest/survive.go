@@ -31,7 +31,7 @@ const (
 	maxRounds = 3
 )
 
-// Engine is a process that books.
+// Engine is a process of the fleet that [World.Survive] runs. It makes and cancels bookings.
 type Engine[Tx any] struct {
 	Plan
 	Database[Tx]

@@ -113,7 +113,7 @@ func TestProcessCanBeFrozenAndKilled(t *testing.T) {
 func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "handle", "")
-	seen := map[string]int{} // lines of each handler since the other handler wrote a line
+	seen := map[string]int{} // maps the handler of the last line to the number of its lines in a row
 	for lines := 0; max(seen["a"], seen["b"]) < 500; lines++ {
 		if lines == 100 {
 			_, err := fmt.Fprintln(p, "block")
@@ -177,8 +177,7 @@ func TestFleetMakesAllDisturbances(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "closed"))
 }
 
-// A frozen process, and a process with a blocked handler, are held.
-func TestHeldProcessIsNotDisturbed(t *testing.T) {
+func TestFrozenAndBlockedProcessesAreNotDisturbed(t *testing.T) {
 	t.Parallel()
 	f := workers(t.TempDir(), 100)
 	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // all bookings have ended, so the test does not wait for files

@@ -46,7 +46,7 @@ func Start(part any) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // the new process has its own copy of this end
+	defer func() { _ = in.Close() }() // the new process has its own copy of this end of the pipe
 	p := &Process{Cmd: exec.Command(self), out: out, lines: bufio.NewScanner(out), ended: make(chan struct{})}
 	p.lines.Buffer(nil, math.MaxInt)
 	p.Cmd.Env = append(os.Environ(), partVariable+"="+string(text))

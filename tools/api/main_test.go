@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestSurfaceListsEverythingExported(t *testing.T) {
+func TestSurfaceListsEveryExportedName(t *testing.T) {
 	const source = `package p
 		const Answer, hidden = 6 * 7, 1
 		var Default func(name string) (n int, err error)

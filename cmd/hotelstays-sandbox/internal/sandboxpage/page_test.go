@@ -38,7 +38,7 @@ func get(t *testing.T, srv *hotelstaystest.Server, path string) (*http.Response,
 	return resp, string(body)
 }
 
-// post sends a request that the sandbox refuses. The page lists such a request too.
+// post sends a request that the sandbox refuses. The page lists refused requests, too.
 func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
 	t.Helper()
 	resp, err := srv.Client().Post(srv.URL+path, "application/json", strings.NewReader(body))
