@@ -74,7 +74,7 @@ func TestConcurrentBooksMakeOneOrder(t *testing.T) {
 	l := s.Ledger()
 	failIf(t, len(l.Orders()) != 2 || len(l.OrdersFor("same")) != 1, "%+v", l.Orders())
 	failIf(t, l.BookingsReused() != 39 || l.DuplicatesRefused() != 19 || l.Count(opBook) != 60,
-		"%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(opBook))
+		"the ledger counts %d reused and %d refused Books of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(opBook))
 }
 
 func TestCallbackURLMustBePublicOrLoopback(t *testing.T) {

@@ -81,7 +81,7 @@ func TestPlacesAreFoundByIDAndNamesAreUnique(t *testing.T) {
 		for i := range w.count(kind) {
 			p := place{kind, i}
 			if got, ok := w.findPlace(w.destinationID(p)); !ok || got != p {
-				t.Fatalf("%v resolves to %v", p, got)
+				t.Fatalf("the id of %v finds %v", p, got)
 			}
 			names[w.placeName(p)] = true
 		}
@@ -89,11 +89,11 @@ func TestPlacesAreFoundByIDAndNamesAreUnique(t *testing.T) {
 	}
 	other := newWorld(8, w.size)
 	if _, ok := other.findPlace(w.destinationID(place{city, 3})); ok {
-		t.Error("an id of another world resolves")
+		t.Error("findPlace accepts an id of another catalogue")
 	}
 	for _, id := range []string{"", "PH", "PH10000009", "S999-10000000", "S101-9999999", "PH99999999999", "10000000"} {
 		h, ok := w.findHotel(id)
-		failIf(t, ok, "%q resolves to hotel %d", id, h)
+		failIf(t, ok, "the unknown id %q finds hotel %d", id, h)
 	}
 }
 
@@ -106,12 +106,12 @@ func TestMillionHotelsNeedLittleMemory(t *testing.T) {
 	last := u.must(metadataPath, object{"destinationId": s.CityID(19_999)})
 	ids := []string{last.str("hotelsMetadata", 0, "hotelId"), s.HotelIDs(1)[0]}
 	r := u.must(listPath, search(s, object{"destinationId": nil, "hotelIds": ids}))
-	failIf(t, len(r.list("list")) != 2, "found %d hotels by id", len(r.list("list")))
+	failIf(t, len(r.list("list")) != 2, "HotelList found %d hotels by id instead of 2", len(r.list("list")))
 	grown := liveHeap() - before
 	failIf(t, grown > 4<<20, "the heap grew by %d bytes", grown)
 }
 
-func TestEqualSeedsMakeEqualWorlds(t *testing.T) {
+func TestEqualSeedsMakeEqualCatalogues(t *testing.T) {
 	view := func(seed uint64) string {
 		s, u := open(t, Config{Seed: seed})
 		r := u.must(metadataPath, object{"destinationId": s.CityID(0)})
@@ -123,13 +123,13 @@ func TestEqualSeedsMakeEqualWorlds(t *testing.T) {
 		}
 		platform := r.at("hotelsMetadata", 0, "platformHotelId")
 		failIf(t, len(slices.Compact(slices.Clone(suppliers))) == 1 || platform != s.HotelIDs(1)[0],
-			"a hotel is %v in each of eight sessions, and platform-wide %v", suppliers, platform)
+			"in eight sessions the hotel has the ids %v, and its platformHotelId is %v", suppliers, platform)
 		b, _ := json.Marshal([]any{r.data, avail.at("roomRatePkg", "totalRate"), avail.at("roomRatePkg", "board"), suppliers})
 		return string(b)
 	}
 	first, again, other := view(3), view(3), view(4)
-	failIf(t, first != again, "one seed gives two worlds")
-	failIf(t, first == other, "two seeds give one world")
+	failIf(t, first != again, "the same seed makes different catalogues")
+	failIf(t, first == other, "different seeds make the same catalogue")
 }
 
 func TestHotelIDsReturnsAtMostNAndUnknownCitiesPanic(t *testing.T) {

@@ -81,7 +81,7 @@ func TestControlAPIIsOffByDefault(t *testing.T) {
 	in, ids := login(t, s).find(nil)
 	in.must(bookPath, booking("ref", ids[0], nil))
 	kept := s.ledger.kept()
-	failIf(t, len(kept) != 3+3, "%d requests in the ledger", len(kept))
+	failIf(t, len(kept) != 3+3, "the ledger has %d requests instead of 6", len(kept))
 	for _, r := range kept {
 		failIf(t, r.Body+r.Answer != "" || len(r.References) > 0, "%+v", r)
 	}
@@ -141,11 +141,11 @@ func TestControlAPIRefusesPagesOfOtherSites(t *testing.T) {
 	s, c := controlled(t)
 	s.Inject(Fault{Kind: FaultStatus})
 	for name, change := range map[string]func(*http.Request){
-		"origin":     header("Origin", "https://attacker.example"),
-		"null":       header("Origin", "null"),
-		"other port": header("Origin", "http://127.0.0.1:9"),
-		"cross-site": header("Sec-Fetch-Site", "cross-site"),
-		"same-site":  header("Sec-Fetch-Site", "same-site"),
+		"foreign origin":         header("Origin", "https://attacker.example"),
+		"null origin":            header("Origin", "null"),
+		"origin on another port": header("Origin", "http://127.0.0.1:9"),
+		"cross-site fetch":       header("Sec-Fetch-Site", "cross-site"),
+		"same-site fetch":        header("Sec-Fetch-Site", "same-site"),
 	} {
 		for _, call := range [][2]string{{"DELETE", "/_sandbox/faults"}, {"POST", "/_sandbox/reset"}} {
 			a := c.with(change).refused(call[0], call[1], nil, 403, "Origin", "another site")
@@ -353,7 +353,7 @@ func (l *listening) follow(t *testing.T) {
 			return
 		}
 		if seq, _ := strconv.Atoi(e.id); e.id != "" && seq <= last {
-			t.Errorf("%d follows %d", seq, last)
+			t.Errorf("sequence number %d follows %d", seq, last)
 		} else if e.id != "" {
 			last = seq
 		}

@@ -22,7 +22,7 @@ func TestUpdateOfARecordLeavesEarlierEntriesUnchanged(t *testing.T) {
 	before := rec.last.Webhook
 	l.updateWebhook(rec, func(w *Webhook) { w.State, w.Attempts[0].Status = WebhookDelivered, 2 })
 	failIf(t, before.State != "" || before.Attempts[0].Status != 1 || rec.last.Webhook.Attempts[0].Status != 2,
-		"%+v became %+v", before, rec.last.Webhook)
+		"the update changed the earlier entry %+v to %+v", before, rec.last.Webhook)
 }
 
 func TestLedgerReturnsCopies(t *testing.T) {

@@ -98,7 +98,7 @@ func TestEventStreamSendsEntriesInOrder(t *testing.T) {
 		s.Reset()
 		events := l.until("reset")
 		took := time.Since(reset)
-		failIf(t, took > 0, "the reset came after %v", took)
+		failIf(t, took > 0, "the stream sent the reset only after %v", took)
 		last := int64(0)
 		kinds := map[string]bool{}
 		for _, e := range events {

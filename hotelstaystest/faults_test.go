@@ -122,7 +122,7 @@ func TestFaultSetsStatusHeadersAndBody(t *testing.T) {
 	_, altered := u.download(v.str("voucher", "downloadUrl"))
 	_, doc := u.download(v.str("voucher", "downloadUrl"))
 	digest := v.str("voucher", "signature", "digest")
-	failIf(t, sha256Hex(doc) != digest || len(doc) != len(altered) || sha256Hex(doc) == sha256Hex(altered), "the voucher was not altered once")
+	failIf(t, sha256Hex(doc) != digest || len(doc) != len(altered) || sha256Hex(doc) == sha256Hex(altered), "the fault did not alter the voucher exactly once")
 	s.Inject(Fault{Kind: FaultStatus, Times: 3})
 	s.Inject(Fault{Operation: OpVoucherVerify, Kind: FaultCut, Times: -1})
 	u.post(queryPath, "{}")
@@ -151,7 +151,7 @@ func TestFirstMatchingFaultActs(t *testing.T) {
 	same(t, draw(opCancel, 1)+draw(opBook, 6), "ssscc..")
 	fs.add(Fault{Kind: FaultGarbage, Times: -1, Probability: 0.3})
 	if n := strings.Count(draw(opBook, 1000), "g"); n < 230 || n > 370 {
-		t.Errorf("a probability of 0.3 met %d of 1000", n)
+		t.Errorf("a fault with probability 0.3 acted on %d of 1000 requests", n)
 	}
 	fs.remove(func(injectedFault) bool { return true })
 	same(t, draw(opBook, 3), "...")
@@ -164,7 +164,7 @@ func TestFirstMatchingFaultActs(t *testing.T) {
 		return draw(opBook, 100)
 	}
 	first := draws()
-	failIf(t, draws() != first, "the same seed gives different results")
+	failIf(t, draws() != first, "with the same seed, the fault acts on different requests")
 }
 
 func TestFaultWithAReferenceActsOnlyOnItsOrder(t *testing.T) {

@@ -54,9 +54,9 @@ func TestServerForgetsTheOldestRequestIDs(t *testing.T) {
 		ids.repeated(base36(int64(i)))
 	}
 	kept := len(ids.now) + len(ids.earlier)
-	failIf(t, kept > maxSeenIDs || kept < maxSeenIDs/2, "%d ids are kept", kept)
+	failIf(t, kept > maxSeenIDs || kept < maxSeenIDs/2, "the server remembers %d ids", kept)
 	failIf(t, ids.repeated("0") || !ids.repeated(base36(maxSeenIDs/2+10)) || !ids.repeated(base36(maxSeenIDs+9)),
-		"the wrong ids were forgotten")
+		"the server forgot a recent id, or remembers the oldest id")
 }
 
 func TestUnknownPathAndMethodAreRefused(t *testing.T) {
@@ -105,7 +105,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 			}
 		}
 		if cancel().status != 429 { // a fixed window or a token bucket would allow more
-			t.Fatal("the other five calls no longer count")
+			t.Fatal("the rate limit no longer counts the other five calls")
 		}
 		same(t, s.Ledger().RateLimited(opCancel), 2)
 	})
@@ -116,13 +116,13 @@ func TestRateLimitIsCheckedBeforeTheBody(t *testing.T) {
 		s := start(t)
 		u := &user{t: t, s: s, http: s.Client()}
 		for _, body := range []string{"not JSON", "", "{}", `{"appKey":"a","appSecret":"b"}`, "{"} {
-			stopIf(t, u.post(ticketPath, body).status == 429, "refused too early")
+			stopIf(t, u.post(ticketPath, body).status == 429, "the rate limit refused a call too early")
 		}
 		u.refused(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret}, 429, types.CodeRateLimited, "5 calls per second")
-		failIf(t, u.post(destinationsPath, "{}").status != 401, "two operations share a limit")
+		failIf(t, u.post(destinationsPath, "{}").status != 401, "two operations share a rate limit")
 		other := *u
 		other.http = s.ClientFrom("192.0.2.7")
-		failIf(t, other.post(ticketPath, "{}").status != 400, "two addresses share a limit")
+		failIf(t, other.post(ticketPath, "{}").status != 400, "two client IP addresses share a rate limit")
 		for range 30 { // the API document has no rate limit for OAuthToken
 			stopIf(t, u.post(oauthPath, "{}").status == 429, "OAuthToken has a rate limit")
 		}

@@ -86,7 +86,7 @@ func TestHotelListFindsEachHotelOnce(t *testing.T) {
 		}
 		return fmt.Sprint(ratings)
 	}
-	failIf(t, by("distance-asc") == by(""), "distance-asc changes nothing")
+	failIf(t, by("distance-asc") == by(""), "sortBy distance-asc does not change the order of the hotels")
 }
 
 func TestEmptyAndIncompleteResultsHaveAReason(t *testing.T) {

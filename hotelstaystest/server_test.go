@@ -72,7 +72,7 @@ func useAndClose(t *testing.T, s *Server) {
 	if _, err := u.send(destinationsPath, "{}"); err == nil {
 		t.Error("a closed server answers")
 	}
-	failIf(t, s.Ledger().Count("HotelList") != 5, "the ledger is gone")
+	failIf(t, s.Ledger().Count("HotelList") != 5, "the closed server has lost requests from its ledger")
 }
 
 func TestClientSendsFromItsAddress(t *testing.T) {
@@ -169,7 +169,7 @@ func TestStartServerFailsIfTheAddressIsInUse(t *testing.T) {
 	s := NewServer(nil)
 	defer s.Close()
 	_, err := StartServer(&Config{Addr: strings.TrimPrefix(s.URL, "http://")})
-	failIf(t, err == nil, "two servers at %s", s.URL)
+	failIf(t, err == nil, "two servers listen at %s", s.URL)
 }
 
 func TestServerURLReplacesTheAddressOfAllInterfacesByLoopback(t *testing.T) {

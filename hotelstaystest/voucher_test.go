@@ -47,7 +47,7 @@ func TestVoucherAboveTheLimitIsNotInline(t *testing.T) {
 	at := withVoucher(t, Config{VoucherSize: maxInline})
 	c := &call{account: at.s.AppKey}
 	_, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references: references{CustomerReferenceNo: "ref"}, IncludeDocument: true})
-	failIf(t, err != nil, "exactly at the limit: %v", err)
+	failIf(t, err != nil, "a document exactly at the limit is refused: %v", err)
 }
 
 // A client on another machine cannot use a link with a loopback address.

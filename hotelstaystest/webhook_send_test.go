@@ -43,7 +43,7 @@ func TestDeliveriesDialOnlyLoopbackAddresses(t *testing.T) {
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		stopIf(t, time.Now().After(end), "%v", "not in time: "+what)
+		stopIf(t, time.Now().After(end), "%v", "did not happen within ten seconds: "+what)
 	}
 }
 

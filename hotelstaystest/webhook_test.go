@@ -247,7 +247,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 			}
 		}
 	}
-	failIf(t, acted != faults, "the fault is on %d attempts", acted)
+	failIf(t, acted != faults, "the ledger shows the fault on %d attempts", acted)
 }
 
 func TestTriggersSendTheConfiguredEvents(t *testing.T) {

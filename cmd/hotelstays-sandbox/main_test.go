@@ -65,7 +65,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 	assert.Contains(t, remote.String(), "-allow-remote")
 	assert.NotContains(t, remote.String(), "allowRemote", "the error must name the flag, not the field of the file")
 	args := []string{"-listen", "127.0.0.1:0", "-tls", "-tls-ca", "/nowhere/ca.pem"}
-	assert.Equal(t, 1, run(t.Context(), args, io.Discard, io.Discard), "a certificate that cannot be written")
+	assert.Equal(t, 1, run(t.Context(), args, io.Discard, io.Discard), "the program cannot write the certificate file")
 }
 
 func write(t *testing.T, path, text string) {

@@ -106,7 +106,7 @@ func accountsShareReferences[Tx any](w *World[Tx]) {
 	p.Work()
 	p.HasState(begun[0], durable.EndingFound, 0)
 	time.Sleep(100 * time.Millisecond)
-	assert.Equal(p, begun[1:], p.listed(p), "the other booking waits for Send")
+	assert.Equal(p, begun[1:], p.listed(p), "the booking of the other account waits for Send")
 	sent, err := second.Send(p.Context(), "ref-1")
 	require.NoError(p, err)
 	assert.Equal(p, Row{"found", sent.Order.PlatformReferenceNo, 1}, p.Row(begun[1]))
