@@ -31,7 +31,7 @@ const (
 	// leasePause is about how long the cache waits before it loads the token again, while another process fetches it.
 	leasePause = 100 * time.Millisecond
 	// leaseTimeout is how long the cache waits for another process to fetch a token. Then the cache fetches a token
-	// itself. A fetch takes less time.
+	// itself. A fetch by the other process takes less time.
 	leaseTimeout = 25 * time.Second
 )
 

@@ -51,7 +51,7 @@ type Call struct {
 	Policy       Policy
 	Quota        *RetryQuota // nil: retries are not counted
 	Log          *slog.Logger
-	// Scrub removes secrets and the attempt's token from a text. If nil, there are no secrets.
+	// Scrub removes secrets and the attempt's token from a text. If it is nil, there are no secrets.
 	Scrub func(text, token string) string
 	// Timeline, if set, records each attempt when it ends.
 	Timeline *Timeline

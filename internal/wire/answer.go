@@ -61,7 +61,7 @@ func (t Target) decode(l *Lexer) (env Envelope, err error) {
 	return env, err
 }
 
-// DecodeBare decodes a document without an envelope, as Decode decodes data.
+// DecodeBare is like Decode, for a document without an envelope. The whole document is the data.
 func DecodeBare(ctx context.Context, body []byte, target Target) (found Mismatches, err error) {
 	l := newLexer(ctx, whole(body))
 	defer l.release()

@@ -90,7 +90,7 @@ func (l *Lexer) unique(f *fieldNames, seen *seenFields, field int) int {
 
 const (
 	maxFields = 64   // the most fields of a struct; for an unknown name, find returns maxFields
-	maxAbsent = 2    // how many absent fields in a row expect can pass; after more, find searches for the name
+	maxAbsent = 2    // how many absent fields in a row the method expect passes over; with more, find searches for the name
 	maxLearnt = 1024 // how many changes of the order are stored; with more, goroutines would wait for each other's writes
 )
 
@@ -131,7 +131,8 @@ func (l *Lexer) expect(f *fieldNames, last int) int {
 }
 
 // find returns the field whose name the Lexer has just read, or maxFields for an unknown name. From now on this field
-// is expected after the field last. An exact name in another letter case rejects the answer.
+// is expected after the field last. If the name differs from an Exact name only in letter case, find
+// rejects the answer.
 func (l *Lexer) find(f *fieldNames, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())

@@ -141,8 +141,8 @@ func (l *Lexer) rewind(pos int) {
 	}
 }
 
-// peek skips white space and returns the next byte, or 0 at the end. It is just small
-// enough to be inlined.
+// peek skips white space and returns the next byte, or 0 at the end. Keep peek
+// small, so that the compiler can inline it.
 func (l *Lexer) peek() (c byte) {
 	if l.pos < len(l.body) {
 		if c = l.body[l.pos]; c <= ' ' {

@@ -142,7 +142,8 @@ func (g *generator) structVar(named *types.Named) (string, error) {
 // stale appears in the compiler's error after a struct has changed. It names the command to run.
 const stale = "run_go_generate_internal_wire"
 
-// guard writes code that no longer compiles when the fields of the struct have changed.
+// guard writes code that no longer compiles when the fields of the struct have changed. The compiler's error then says that
+// the code must be generated again.
 func (f *file) guard(named *types.Named) {
 	shape := named.Underlying().(*types.Struct)
 	fields := slices.Collect(shape.Fields())
