@@ -172,7 +172,7 @@ func TestNextCallRepeatsAFailedTokenRequest(t *testing.T) {
 	}
 }
 
-// WithRawData masks the token in an answer. Masking does not end with ctx, so the answer must be small.
+// WithRawData masks the token in an answer. The masking continues after the end of ctx, so the answer must be small.
 func TestTokenAnswersAreAtMostOneMiB(t *testing.T) {
 	for _, size := range []int{1 << 20, 1<<20 + 1} {
 		const head, tail = `{"code":0,"data":{"ticket":"tok-1","access_token":"tok-1","x":"`, `"}}`
@@ -396,7 +396,7 @@ func TestSecretFunctionIsCalledForEachTokenAndAfterARefusal(t *testing.T) {
 	assert.Equal(t, []string{"AppSecretFrom"}, faultPaths(t, err))
 }
 
-// A secret function that hangs has 20 s, even if the call has more time.
+// The client waits at most 20 s for a secret function that hangs, even if the call has more time.
 func TestSecretFunctionHasATimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context) (types.Secret, error) {

@@ -60,7 +60,7 @@ func TestNewReportsAllFaultsInOneError(t *testing.T) {
 	assert.Equal(t, "New", invalid.Func)
 }
 
-// TestTokenRequestsAreValidated tests each field of a token request.
+// TestTokenRequestsAreValidated, in validation_test.go, tests each field of a token request.
 func TestNewValidatesTheCredential(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}
 	for name, row := range map[string]struct {
@@ -295,8 +295,8 @@ func TestTransportPanicReachesTheCaller(t *testing.T) {
 }
 
 // Iterators make their calls in separate goroutines, where the caller cannot recover from a panic. So the panic becomes
-// an error of the loop. The error has the type of the panic's value, and the log has the stack. Neither has the value,
-// which may quote a token.
+// an error of the loop. The error has the type of the panic's value, and the log has the stack. The error and the log
+// leave out the value, because it may quote a token.
 func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 	var log bytes.Buffer
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) { panic(fmt.Sprint("boom ", r.Header)) }),
@@ -327,7 +327,7 @@ func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 	assert.NotContains(t, log.String(), "boom")
 }
 
-// Only HTTP 401 means that the token is refused. After a code under HTTP 200 the client keeps its token.
+// Only HTTP 401 means that the token is refused. After HTTP 200 with the code of a refusal the client keeps its token.
 func TestRefusalWithHTTP200DoesNotDropTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -355,7 +355,7 @@ func TestTimeoutOfACallReplacesTheTimeoutOfItsClient(t *testing.T) {
 		want              time.Duration
 		says              string
 	}{
-		{"the default", 0, 0, 0, 120 * time.Second, own},
+		{"the default timeout", 0, 0, 0, 120 * time.Second, own},
 		{"the client's timeout", 7 * time.Second, 0, 0, 7 * time.Second, own},
 		{"the client's timeout, longer than the default", 10 * time.Minute, 0, 0, 10 * time.Minute, own},
 		{"the call's timeout, longer than the client's", 7 * time.Second, 9 * time.Second, 0, 9 * time.Second, own},
@@ -480,7 +480,7 @@ func manualTable(t *testing.T, heading string) (rows [][]string) {
 
 // The sandbox's ledger counts the requests for each row of the retry table in doc.go. By default the first fault of a
 // row is tested with every operation, the other faults with one operation of each kind, and HTTP/2 only with faults of
-// the connection. With HOTELSTAYS_LONG=1 everything is combined, and with -short less.
+// the connection. With HOTELSTAYS_LONG=1 the test runs all combinations, and with -short fewer combinations.
 func TestRetriesFollowTheTableInDocGo(t *testing.T) {
 	t.Parallel()
 	rows := retryTable(t)

@@ -30,7 +30,8 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 		return client
 	}
 	client := newClient(bearerToken("token"))
-	// Each row makes a value from the caller's data. change changes that data afterwards, and use uses the value.
+	// Each row makes a value from the caller's data. The function change then changes that data, and the function use
+	// uses the value.
 	for name, prepare := range map[string]func() (change, use func()){
 		"scopes of a credential": func() (change, use func()) {
 			cred := &hotelstays.OAuthCredential{ClientID: "good", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{"good"}}

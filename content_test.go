@@ -99,7 +99,7 @@ var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Serve
 	},
 }
 
-// An error is yielded once and ends the loop. Leaving the loop ends the calls.
+// An iterator yields an error once, and then ends the loop. A break ends the calls in progress.
 func TestIteratorsEndAfterAnErrorOrABreak(t *testing.T) {
 	for op, list := range lists {
 		inBubble(t, string(op), func(t *testing.T) {
@@ -172,8 +172,8 @@ func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 	}
 }
 
-// An error is yielded once, after the pages before it. An error, or leaving the loop, stops all fetches before the loop
-// returns.
+// The iterator yields an error once, after the pages before the failed page. When the loop has ended, by an error or by a
+// break, all fetches have stopped.
 func TestMetadataIsNotFetchedAheadAfterTheLoopHasEnded(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -259,8 +259,8 @@ func wide(n int, delay func(call int) time.Duration) *forest {
 	return f
 }
 
-// A place below several others, or below itself, comes once. A place without an id comes as often as it is listed, and
-// the walk does not ask for its children.
+// The walk yields a place once, even if the place is listed below several places or below itself. It yields a place
+// without an id each time, and does not ask for the children of this place.
 func TestWalkDestinationsEndsIfPlacesFormACycle(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestWalkDestinationsEndsIfPlacesFormACycle(t *testing.T) {
 	}
 }
 
-// The order holds whichever answer arrives first. WithParallelism limits the calls in progress.
+// The order of the places does not depend on the order of the answers. WithParallelism limits the calls in progress.
 func TestWalkDestinationsYieldsParentsBeforeChildren(t *testing.T) {
 	for _, parallelism := range []int{1, 2, 7} {
 		synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 
 const newPath = "/api/none/such"
 
-// The path or the field Operation selects the rate limit. A path that no known operation has is not limited.
+// The path or the field Operation selects the rate limit. A request with an unknown path has no rate limit.
 func TestDoKeepsTheRateLimitOfItsOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`))

@@ -71,16 +71,16 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 		{"code 100001003 with HTTP 400", book, 400, code(100001003), []error{hotelstays.ErrDuplicateBooking}},
 		{"code 100001111 with HTTP 400", book, 400, code(100001111), []error{hotelstays.ErrRateChanged}},
 		// the status, where the code is not documented
-		{"400", read, 400, code(7), []error{hotelstays.ErrParam}},
-		{"401", read, 401, code(7), []error{hotelstays.ErrUnauthorized}},
-		{"403", read, 403, code(7), []error{hotelstays.ErrForbidden}},
-		{"404", voucher, 404, code(7), []error{hotelstays.ErrNotFound}},
+		{"HTTP 400", read, 400, code(7), []error{hotelstays.ErrParam}},
+		{"HTTP 401", read, 401, code(7), []error{hotelstays.ErrUnauthorized}},
+		{"HTTP 403", read, 403, code(7), []error{hotelstays.ErrForbidden}},
+		{"HTTP 404", voucher, 404, code(7), []error{hotelstays.ErrNotFound}},
 		{"HTTP 404 of an operation without orders", read, 404, code(7), nil},
 		{"code 100000404 of an operation without orders", read, 404, code(100000404), nil},
-		{"409", read, 409, code(7), nil},
-		{"429", read, 429, code(7), []error{hotelstays.ErrRateLimited}},
-		{"500", read, 500, code(7), nil},
-		{"504", read, 504, code(7), []error{hotelstays.ErrUpstreamTimeout}},
+		{"HTTP 409", read, 409, code(7), nil},
+		{"HTTP 429", read, 429, code(7), []error{hotelstays.ErrRateLimited}},
+		{"HTTP 500", read, 500, code(7), nil},
+		{"HTTP 504", read, 504, code(7), []error{hotelstays.ErrUpstreamTimeout}},
 		// the status, where there is no envelope
 		{"HTTP 403 with an HTML page", read, 403, htmlPage, []error{hotelstays.ErrForbidden}},
 		{"HTTP 404 with an HTML page", read, 404, htmlPage, nil},
@@ -108,7 +108,7 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 	}
 }
 
-// So an error switch may test the sentinels in any order.
+// Because at most one sentinel matches, callers may test the sentinels in any order.
 func TestErrorOfAnAnswerMatchesAtMostOneSentinel(t *testing.T) {
 	for op := range operationCalls {
 		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 407, 409, 429, 500, 504} {
@@ -275,21 +275,21 @@ func TestErrorNamesTheStepInWhichACallFailed(t *testing.T) {
 		text string
 		sent bool
 	}{
-		"dial": {unanswered, "CheckAvail: no connection: the call's own time limit of 1s passed: context deadline exceeded (nothing",
+		"the dial hangs": {unanswered, "CheckAvail: no connection: the call's own time limit of 1s passed: context deadline exceeded (nothing",
 			false},
-		"lookup":    {unresolved, "CheckAvail: no connection: dial tcp: lookup host.example: no such host (nothing", false},
-		"proxy":     {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
-		"handshake": {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
-		"stalled before answer": {pipes(stall),
+		"an unknown host":         {unresolved, "CheckAvail: no connection: dial tcp: lookup host.example: no such host (nothing", false},
+		"the proxy refuses":       {proxied, "CheckAvail: no connection: Forbidden (nothing", false},
+		"the TLS handshake fails": {pipes(nil), "CheckAvail: no connection: EOF (nothing", false},
+		"no answer comes": {pipes(stall),
 			"CheckAvail: the call's own time limit of 1s passed: context deadline exceeded (sent, but no complete answer",
 			true},
-		"closed before answer": {pipes(says("")),
+		"the connection closes before the answer": {pipes(says("")),
 			"CheckAvail: the connection was closed before an answer came: EOF (sent, but no complete answer",
 			true},
-		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }),
+		"only half of the answer comes": {pipes(func(c net.Conn) { says(half)(c); stall(c) }),
 			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own time limit of 1s passed: " +
 				"context deadline exceeded (sent, but no complete", true},
-		"closed in the answer": {pipes(says(half)),
+		"the connection closes in the answer": {pipes(says(half)),
 			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, but no complete",
 			true},
 	} {
@@ -360,8 +360,8 @@ func manualKinds(t *testing.T) map[string]manualKind {
 	return kinds
 }
 
-// Texts of the service are quoted: line breaks, escape codes and marks that reverse the text direction could forge
-// lines of a log.
+// Errors quote texts of the service, because line breaks, escape codes and marks that reverse the text direction could
+// forge lines of a log.
 func TestErrorsQuoteTextsOfTheService(t *testing.T) {
 	const evil = "1\nlevel=ERROR\x1b[2J\u009b\u202e"
 	text, err := json.Marshal(evil)

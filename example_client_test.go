@@ -175,7 +175,7 @@ func ExampleClient_Do() {
 	// 200 White Hills Province
 }
 
-// Meta describes the answer. A read that fails is retried.
+// Meta describes the answer. The client retries a read that fails, and Meta has the number of attempts.
 func ExampleResponseMeta() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -367,7 +367,7 @@ func (s *sharedTokens) Store(_ context.Context, key string, token hotelstays.Tok
 	return nil
 }
 
-// CompareAndDelete keeps a token that another process has stored since.
+// CompareAndDelete deletes the refused token, but keeps a newer token of another process.
 func (s *sharedTokens) CompareAndDelete(_ context.Context, key string, refused hotelstays.Token) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

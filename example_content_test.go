@@ -120,7 +120,7 @@ func ExampleClient_HotelStaticDetail() {
 	// Output: Upper White Gate Resort 1 82 Main Road, White Gate, White Hills Province, United Arab Emirates
 }
 
-// An older variant of the service, which lists the ids of a region.
+// HotelIDList lists the ids of the hotels in a region. Only an older variant of the service has this operation.
 func ExampleClient_HotelIDList() {
 	srv, client := startSandbox()
 	defer srv.Close()

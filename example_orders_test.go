@@ -96,7 +96,7 @@ func ExampleWithServiceFacts() {
 	// the supplier keeps 0.00 USD
 }
 
-// An order is cancelled in the session that it was booked in.
+// Cancel needs the session in which the order was booked.
 func ExampleClient_Cancel() {
 	ctx := context.Background()
 	srv, client := startSandbox()

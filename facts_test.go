@@ -51,12 +51,12 @@ func TestJSONOfServiceFactsRefusesUnknownNames(t *testing.T) {
 	}
 }
 
-// refusing returns the fact that these codes of op prove that nothing was done.
+// refusing returns an option with a fact: an answer of op with one of the codes proves that nothing was done.
 func refusing(op hotelstays.Operation, codes ...int) hotelstays.SharedOption {
 	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{RefusalCodes: map[hotelstays.Operation][]int{op: codes}})
 }
 
-// A code that ServiceFacts lists for an operation is a refusal under the same statuses as a documented code.
+// A code that ServiceFacts lists for an operation is a refusal with the same HTTP statuses as a documented code.
 func TestRefusalCodesOfTheServiceProveARefusal(t *testing.T) {
 	const own = 100001200
 	do := func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {

@@ -226,7 +226,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// Neither an invalid call nor an iterator without a loop is observed or takes a slot.
+// An invalid call, or an iterator without a loop, sends nothing. It does not call the observer, and takes no slot of the
+// rate limit.
 func TestObserverSeesNoInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -333,7 +334,7 @@ func TestEachAttemptIsLogged(t *testing.T) {
 	})
 }
 
-// The answer's Meta and one warning name the field whose type is not the documented one.
+// Meta and one warning name the field that has another type than the document says.
 func TestMismatchIsLoggedOnce(t *testing.T) {
 	const mismatch = "data.list[1].rating: want number, got string"
 	answer := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"list":[{"id":"1"},{"id":"2","rating":"4.5"}],"basic":{"sessionId":"s"}}}`}
@@ -403,7 +404,7 @@ func TestObserverSeesNoErrorAfterABreakOfTheLoop(t *testing.T) {
 	assert.ErrorContains(t, helpers.ends[2].Err, "panicked")
 }
 
-// Spans nest only in this order.
+// The observer that started last ends first, because otherwise the spans of a trace would not nest.
 func TestObserversEndInReverseOrder(t *testing.T) {
 	var steps []string
 	named := func(name string) hotelstays.Option {

@@ -131,7 +131,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 	assert.Len(t, hotelstays.CompareOffer(nil, seenOffer()).Changes, 11)
 }
 
-func TestCompareOrderSkipsWhatTheOrderLacks(t *testing.T) {
+func TestCompareOrderSkipsFieldsThatTheOrderLacks(t *testing.T) {
 	ordered := func() *types.Order {
 		room := func(index int) types.OrderRoom {
 			o := seenOffer()
@@ -214,8 +214,8 @@ func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	}
 }
 
-// A limit in percent is a share of the net total that the traveller saw, for every part. If an amount is set, too, both
-// limits apply.
+// A limit in percent is always a share of the net total that the traveller saw, also for taxes and fees. If an amount is
+// set, too, both limits apply.
 func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	net := func(seen, now *types.Money) func(seen, now *types.RoomRatePkg) {
 		return func(was, is *types.RoomRatePkg) { was.TotalRate.NetRate, is.TotalRate.NetRate = *seen, *now }
@@ -238,7 +238,8 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 		{"a rise from a net total of zero", net(usd("0"), usd("0.01")), "50", types.Money{}, false},
 		{"the seen offer has no net total", net(&types.Money{Currency: "USD"}, usd("0.01")), "50", types.Money{}, false},
 		{"the currency changes", net(usd("120.50"), &types.Money{Currency: "KWD", Amount: "120.51"}), "50", types.Money{}, false},
-		{"gross total", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.01" }, "2.5", types.Money{}, true},
+		{"gross total rises within the percentage", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.01" }, "2.5",
+			types.Money{}, true},
 		{"gross total rises beyond the percentage", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.02" }, "2.5",
 			types.Money{}, false},
 		{"cancellation fee rises beyond the percentage", func(_, now *types.RoomRatePkg) { now.CancelFees[0].Fee.Amount = "3.02" }, "2.5",

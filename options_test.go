@@ -318,8 +318,8 @@ func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
 	}
 }
 
-// A value that a header cannot carry is not sent, and an id is not sent twice. The slot of the rate limit is free
-// again. If the call was a Book, its outcome is known.
+// A value that a header cannot carry is not sent, and an id is not sent twice. The call then releases its slot of the
+// rate limit. If the call was a Book, its outcome is known.
 func TestUnusableRequestIDsAndTimestampsAreNotSent(t *testing.T) {
 	id := func(text string) hotelstays.Option {
 		return hotelstays.WithRequestID(func(context.Context) string { return text })

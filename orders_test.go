@@ -61,7 +61,7 @@ func TestBookReturnsTheOrder(t *testing.T) {
 	})
 }
 
-// Only a complete answer without the order is an OrderNotFoundError. FindOrder makes one call.
+// FindOrder makes one call. It returns an OrderNotFoundError only if the answer is complete and lacks the order.
 func TestFindOrderNeedsACompleteAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -126,7 +126,7 @@ func cancelling(o offer, order *types.Order) *hotelstays.CancelRequest {
 	return &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}
 }
 
-// The sandbox's numbers for undocumented states.
+// sandboxStates has the numbers that the sandbox uses for states without a documented number.
 var sandboxStates = withStates(hotelstays.StatusMeanings{
 	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}})
 
@@ -169,9 +169,9 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 		{name: "confirmed after three minutes", confirm: 180 * s, polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200,
 			status: 2},
 		{name: "confirmed at the time of a poll", confirm: 20 * s, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
-		{name: "0 and 1 are open, 5 is final", confirm: hotelstaystest.Never, steps: []step{{1, 0}, {25, 1}, {60, 5}},
+		{name: "statuses 0 and 1 are open, status 5 is final", confirm: hotelstaystest.Never, steps: []step{{1, 0}, {25, 1}, {60, 5}},
 			polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 5},
-		{name: "4 is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}}, polls: []float64{0, 5}, ends: 5, status: 4},
+		{name: "status 4 is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}}, polls: []float64{0, 5}, ends: 5, status: 4},
 		{name: "with StatusMeanings, a pending status is open", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {15, 2}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
 		{name: "with StatusMeanings, a cancelled status is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 3}},
@@ -262,27 +262,29 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 		state        hotelstays.OrderState
 		unknown      bool // the error is an *OutcomeUnknownError
 	}{
-		{name: "answered", made: true, response: true, order: true},
-		{name: "answered, with StatusMeanings", states: true, made: true, response: true, order: true, state: hotelstays.OrderStateCancelled},
-		{name: "answered, not read back", read: unread, made: true, response: true},
-		{name: "answered, not read back, with StatusMeanings", read: unread, states: true, made: true, response: true,
+		{name: "Cancel answered", made: true, response: true, order: true},
+		{name: "Cancel answered, with StatusMeanings", states: true, made: true, response: true, order: true,
 			state: hotelstays.OrderStateCancelled},
-		{name: "answered with another status, not read back, with StatusMeanings", cancel: another, read: unread, states: true, response: true,
-			state: hotelstays.OrderStateConfirmed},
-		{name: "answered with another status than the order's, with StatusMeanings", cancel: another, states: true, response: true, order: true,
-			state: hotelstays.OrderStateOpen},
-		{name: "answered, no order found, with StatusMeanings", read: noOrder, states: true, made: true, response: true,
+		{name: "Cancel answered, order not read back", read: unread, made: true, response: true},
+		{name: "Cancel answered, order not read back, with StatusMeanings", read: unread, states: true, made: true, response: true,
 			state: hotelstays.OrderStateCancelled},
-		{name: "not executed, the answer is cut off, no order found", cancel: cut, read: noOrder, states: true, unknown: true},
-		{name: "answered without data, not read back, with StatusMeanings", cancel: fault(status(200, `{"code":0}`)), read: unread, states: true,
-			response: true},
-		{name: "not executed, and the answer is cut off", cancel: cut, state: hotelstays.OrderStateOpen, order: true, unknown: true},
-		{name: "not executed, the answer is cut off, not read back", cancel: cut, read: unread, states: true, unknown: true},
-		{name: "executed, but the answer is cut off", cancel: madeAndCut, made: true, order: true, unknown: true},
-		{name: "executed, but the answer is cut off, with StatusMeanings", cancel: madeAndCut, states: true, made: true, order: true,
+		{name: "Cancel answered with another status, order not read back, with StatusMeanings", cancel: another, read: unread, states: true,
+			response: true, state: hotelstays.OrderStateConfirmed},
+		{name: "Cancel answered with another status than the order's, with StatusMeanings", cancel: another, states: true, response: true,
+			order: true, state: hotelstays.OrderStateOpen},
+		{name: "Cancel answered, no order found, with StatusMeanings", read: noOrder, states: true, made: true, response: true,
 			state: hotelstays.OrderStateCancelled},
-		{name: "executed, but the answer is cut off, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
-		{name: "executed, no answer in time, with StatusMeanings", cancel: late, states: true, made: true, order: true,
+		{name: "Cancel not executed, the answer is cut off, no order found", cancel: cut, read: noOrder, states: true, unknown: true},
+		{name: "Cancel answered without data, order not read back, with StatusMeanings", cancel: fault(status(200, `{"code":0}`)),
+			read: unread, states: true, response: true},
+		{name: "Cancel not executed, and the answer is cut off", cancel: cut, state: hotelstays.OrderStateOpen, order: true, unknown: true},
+		{name: "Cancel not executed, the answer is cut off, order not read back", cancel: cut, read: unread, states: true, unknown: true},
+		{name: "Cancel executed, but the answer is cut off", cancel: madeAndCut, made: true, order: true, unknown: true},
+		{name: "Cancel executed, but the answer is cut off, with StatusMeanings", cancel: madeAndCut, states: true, made: true, order: true,
+			state: hotelstays.OrderStateCancelled},
+		{name: "Cancel executed, but the answer is cut off, order not read back", cancel: madeAndCut, read: unread, states: true, made: true,
+			unknown: true},
+		{name: "Cancel executed, no answer in time, with StatusMeanings", cancel: late, states: true, made: true, order: true,
 			state: hotelstays.OrderStateCancelled},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {

@@ -108,7 +108,7 @@ func TestPriorityOfACallIsPassedToTheLimiter(t *testing.T) {
 }
 
 // The first searches of many accounts get their tickets as fast as the service issues them. The wait for a ticket's
-// slot does not count as time of Ticket, and does not delay other accounts.
+// slot does not count towards the time limit of Ticket, and does not delay other accounts.
 func TestAccountsGetTicketsAtTheRateLimit(t *testing.T) {
 	for _, accounts := range []int{50, howMany(t, "accounts", 500, 150, 80)} {
 		inBubble(t, fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
@@ -209,7 +209,7 @@ type accountCounter struct {
 	hotelstays.RateLimiter
 	mu       sync.Mutex
 	accounts map[string]int
-	priority hotelstays.Priority // of the last request
+	priority hotelstays.Priority // the priority of the last request
 }
 
 func (l *accountCounter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
@@ -220,8 +220,8 @@ func (l *accountCounter) Acquire(ctx context.Context, req hotelstays.RateLimitRe
 	return l.RateLimiter.Acquire(ctx, req)
 }
 
-// The margin is added to the second for which a request counts. Processes without a common limiter have equal parts of
-// the rate limit.
+// A request counts for one second plus the margin. Processes without a common limiter each use an equal part of the rate
+// limit.
 func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 	for _, c := range []struct {
 		opts *hotelstays.RateLimiterOptions
@@ -249,7 +249,7 @@ func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 }
 
 // Server-Cost-Milliseconds is the time from a request's arrival to the first byte of its answer, and may be rounded up.
-// It proves when the request arrived at the latest. Without the header, only the margin counts.
+// So the header proves a latest time of the arrival. Without the header, only the margin counts.
 func TestNextRequestWaitsForTheArrivalThatServerCostProves(t *testing.T) {
 	for cost, want := range map[string]time.Duration{
 		"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms,

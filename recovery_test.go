@@ -82,7 +82,8 @@ func (w *recoveryWorld) bookEnded(t *testing.T) time.Time {
 	return books[0].Done
 }
 
-// polls returns how many seconds after from each poll arrived. The attempts of one poll share a Trace-Id and count once.
+// polls returns the arrival times of the polls, in seconds after the time from. The attempts of one poll share a Trace-Id
+// and count once.
 func (w *recoveryWorld) polls(from time.Time) []float64 {
 	var at []float64
 	seen := map[string]bool{}
@@ -139,7 +140,7 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 	)
 	for _, tc := range []struct {
 		name    string
-		visible time.Duration // after Book; never: nothing was booked
+		visible time.Duration // the time from Book until the order is visible; never: nothing was booked
 		book    hotelstaystest.Fault
 		poll    hotelstaystest.Fault
 		heals   float64 // the second at which polls stop failing
@@ -290,12 +291,12 @@ func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 		polls []float64
 		state hotelstays.BookingState
 	}{
-		{"before Book", bookMade, 0, nil, hotelstays.BookingOpen},
-		{"after the first poll", bookLost, 1, []float64{0}, hotelstays.BookingOpen},
-		{"after the poll that finds the order", bookMade, 1, []float64{0}, hotelstays.BookingFound},
-		{"after the last poll", bookLost, 6, allPolls, hotelstays.BookingAbsent},
-		{"after the poll that verifies a refusal", doubtful, 1, []float64{0}, hotelstays.BookingAbsent},
-		{"after a poll that is forbidden", bookLost, 1, []float64{0}, hotelstays.BookingUnverified},
+		{"the save before Book fails", bookMade, 0, nil, hotelstays.BookingOpen},
+		{"the save after the first poll fails", bookLost, 1, []float64{0}, hotelstays.BookingOpen},
+		{"the save after the poll that finds the order fails", bookMade, 1, []float64{0}, hotelstays.BookingFound},
+		{"the save after the last poll fails", bookLost, 6, allPolls, hotelstays.BookingAbsent},
+		{"the save after the poll that verifies a refusal fails", doubtful, 1, []float64{0}, hotelstays.BookingAbsent},
+		{"the save after a forbidden poll fails", bookLost, 1, []float64{0}, hotelstays.BookingUnverified},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t)
@@ -383,9 +384,9 @@ func TestRecoveryStoredBeforeBookStartsWithItsFirstPoll(t *testing.T) {
 	delayed := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}
 	for _, tc := range []struct {
 		name    string
-		sent    bool // the process dies ten seconds after it sent Book; false: before
+		sent    bool // true: the process dies ten seconds after it sent Book; false: it dies before Book
 		visible time.Duration
-		polls   []float64 // from the restart
+		polls   []float64 // seconds from the restart to each poll
 		state   hotelstays.BookingState
 	}{
 		{"the process dies before Book", false, 0, allPolls, hotelstays.BookingAbsent},
@@ -510,13 +511,13 @@ func TestRecoveryOfAnotherAccountIsRefused(t *testing.T) {
 	assert.Equal(t, both.NewBookingRecovery(req), client(url, oauth(types.ScopeBookingRead)).NewBookingRecovery(req))
 }
 
-// This also holds if another client makes the polls.
+// Each poll sends the market and the user of its Book, even if another client makes the poll.
 func TestPollsHaveTheMarketAndUserOfTheBook(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		client  []hotelstays.Option     // of the client that books
-		book    []hotelstays.CallOption // of the Book
-		resumes []hotelstays.Option     // of the client that resumes
+		client  []hotelstays.Option     // options of the client that books
+		book    []hotelstays.CallOption // options of Book
+		resumes []hotelstays.Option     // options of the client that resumes the recovery
 	}{
 		{"options of the client", []hotelstays.Option{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")}, nil, nil},
 		{"options of Book, and the next process has other options", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"),
@@ -626,7 +627,8 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	}
 }
 
-// If the clock is set forward, all stored times are older. So the test makes them older.
+// When the clock is set forward, all stored times look older. The test makes the stored times older, which has the same
+// effect.
 func TestClockThatIsSetForwardDoesNotProveAbsence(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newRecoveryWorld(t)
@@ -691,12 +693,12 @@ func TestInterruptedRecoveryReturnsTheStateToContinueFrom(t *testing.T) {
 		ends  float64 // the second at which ctx ends
 		polls int     // the polls before ctx ends
 	}{
-		{"while Book is in progress", slowBook, hotelstaystest.Fault{}, 20, 0},
-		{"during the first poll", bookLost, slow, 5, 1},
-		{"between polls", bookLost, hotelstaystest.Fault{}, 100, 3},
-		{"during the last poll", bookLost, slow, 605, 6},
-		{"while a poll verifies a refusal", doubt(200), garbage, 60, 2},
-		{"while a poll verifies a refusal with HTTP 400", doubt(400), garbage, 60, 2},
+		{"ctx ends while Book is in progress", slowBook, hotelstaystest.Fault{}, 20, 0},
+		{"ctx ends during the first poll", bookLost, slow, 5, 1},
+		{"ctx ends between two polls", bookLost, hotelstaystest.Fault{}, 100, 3},
+		{"ctx ends during the last poll", bookLost, slow, 605, 6},
+		{"ctx ends while a poll verifies a refusal", doubt(200), garbage, 60, 2},
+		{"ctx ends while a poll verifies a refusal with HTTP 400", doubt(400), garbage, 60, 2},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t)
@@ -923,7 +925,7 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 	}
 }
 
-// The call's timeout wins over the client's, whether longer or shorter. Neither lets a poll take more than 20 seconds.
+// The timeout of a call replaces the timeout of its client. A poll takes at most 20 seconds, even if the timeout is longer.
 func TestPollTakesAtMost20Seconds(t *testing.T) {
 	const s = time.Second
 	for _, tc := range []struct{ client, call, poll time.Duration }{

@@ -67,7 +67,7 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		body   string
 		isAPI  bool
 		code   int
-		// definite names which of Book and Cancel returns the error itself. The other wraps it in an
+		// definite names the operations that return the error itself. Book and Cancel otherwise wrap the error in an
 		// *OutcomeUnknownError.
 		definite string
 	}{
@@ -556,7 +556,8 @@ func TestResponseDoesNotPointIntoTheBuffer(t *testing.T) {
 	assert.Equal(t, string(raw), string(first.Meta.RawData))
 }
 
-// Text full of escapes is slow to search. A search of all of it would reach the timeout of go test.
+// A text full of escapes is slow to search. If the client searched the whole text, the test would reach the timeout of
+// go test.
 func TestLongTextIsNotSearchedForSecretsToItsEnd(t *testing.T) {
 	t.Parallel()
 	backslashes := howMany(t, "KiB of backslashes", 8<<10, 1<<10, 256) << 10
@@ -667,8 +668,8 @@ func TestErrorOfAnInterruptedBackoffQuotesTheRefusal(t *testing.T) {
 	}
 }
 
-// A call that asked for the raw data never succeeds without it, whenever its ctx ends.
-func TestRawDataIsWholeOrAnError(t *testing.T) {
+// A call with WithRawData returns the whole raw data or an error, no matter when its ctx ends.
+func TestRawDataIsCompleteOrTheCallFails(t *testing.T) {
 	body := []byte(`{` + strings.Repeat(`"\n":1,`, 20<<10) + `"code":0,"data":{"orders":[],"hasMore":true}}`)
 	for ends := 0; ; ends++ {
 		data, err := hotelstays.ReadKeepingData(&endingCtx{Context: t.Context(), ends: ends}, body)

@@ -234,7 +234,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// After the last byte of a hotel, at most the rest of a TLS record and the next 16 KB are read before it is yielded.
+// The stream yields a hotel soon after the last byte of the hotel has arrived. Before that, it reads at most the rest of a
+// TLS record and the next 16 KB.
 func TestStreamDoesNotWaitForMoreBytes(t *testing.T) {
 	text := make([]byte, 20<<10) // the text of a hotel, hardly compressible
 	_, _ = rand.NewChaCha8([32]byte{}).Read(text)
@@ -418,7 +419,7 @@ func TestInterruptedStreamIsRequestedAgainOnlyBeforeTheFirstHotel(t *testing.T) 
 	}
 }
 
-// This holds for every byte after which the peer stops sending.
+// The peer may stop sending after any byte of the answer.
 func TestStalledAnswerEndsWithCtx(t *testing.T) {
 	page := smallPages()[0]
 	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 1, 7) {
@@ -473,7 +474,7 @@ func TestInterruptedPageIsRequestedAgain(t *testing.T) {
 	}
 }
 
-// The time of the loop counts for the timeout of the call.
+// The timeout of the call includes the time that the body of the loop takes.
 func TestStreamEndsWithCtx(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -570,7 +571,7 @@ func TestCompressedStreamIsInflatedAsItArrives(t *testing.T) {
 	}
 }
 
-// The token is hidden also in what Response returns during the loop.
+// The response of the method Response hides the token, too, even during the loop.
 func TestStreamHidesTheToken(t *testing.T) {
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 		return reply(200, smallPages()[0], "Session-Id", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")), nil
@@ -612,7 +613,7 @@ func TestEachLoopOverAStreamSendsTheOriginalRequest(t *testing.T) {
 	})
 }
 
-// A stream also has only one hotel in memory.
+// A stream also keeps at most one hotel in memory.
 func TestStreamKeepsTheSizeLimit(t *testing.T) {
 	page := smallPages()[0]
 	got := stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)-1))), anySearch())

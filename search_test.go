@@ -44,7 +44,7 @@ func TestSessionMayComeInTheHeader(t *testing.T) {
 	}
 }
 
-// If the service promises more and does not deliver it, the listing fails, because a list that ends early would look
+// If the service announces more items than it delivers, the listing fails, because a list that ends early would look
 // complete. If no page has hasMore, the total decides. Without a total, an empty or a repeated page ends the listing.
 func TestIncompleteListingIsAnError(t *testing.T) {
 	a, b, c, last, none := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}, []string{"5", "6"}, make([][]string, 10)

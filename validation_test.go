@@ -366,7 +366,7 @@ func TestOptionValuesAreValidated(t *testing.T) {
 	}
 }
 
-// Paths count the ids of the whole request, not of a batch.
+// The index in the path of a fault counts the ids of the whole request, not the ids of a batch.
 func TestBatchIDsAreValidatedOnce(t *testing.T) {
 	for _, row := range []struct{ ids, faults []string }{
 		{[]string{"a", "", "b", "\xff"}, faultsIn("hotelIds[1]", "hotelIds[3]")},

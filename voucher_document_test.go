@@ -569,7 +569,7 @@ func TestInvalidVoucherArgumentsAreRefused(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// beforeDownload returns a client. happens runs before its first download.
+// beforeDownload returns a client that calls the function happens before its first download.
 func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *hotelstays.Client {
 	first := sync.OnceFunc(happens)
 	return newClient(t, srv, ticketOf(srv),
@@ -665,7 +665,7 @@ func TestSaveVoucherReportsAPathThatCannotBeWritten(t *testing.T) {
 	assertFiles(t, dir)
 }
 
-// As root, a rename to /dev/stdout would replace it for all programs.
+// If root saved a voucher as /dev/stdout by a rename, the rename would replace /dev/stdout for all programs.
 func TestSaveVoucherReplacesOnlyARegularFile(t *testing.T) {
 	dir := t.TempDir()
 	socket, err := net.Listen("unix", filepath.Join(dir, "socket"))
@@ -682,7 +682,7 @@ func TestSaveVoucherReplacesOnlyARegularFile(t *testing.T) {
 	assertFiles(t, dir, "directory", "link", "socket")
 }
 
-// So the file is whole even after a crash of the machine.
+// Without the sync, the file could be incomplete after a crash of the machine.
 func TestSaveVoucherSyncsBeforeTheRename(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	file, err := os.Create(path + ".temp")

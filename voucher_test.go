@@ -289,7 +289,7 @@ func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 	}
 }
 
-// An earlier resolution of the name does not count.
+// The client checks the address to which it connects, because an earlier lookup of the name may have had another result.
 func TestDownloadVoucherChecksTheConnectedAddress(t *testing.T) {
 	ownTempDir(t)
 	for addr, public := range map[string]bool{
@@ -471,7 +471,7 @@ func TestDownloadVoucherClosesItsConnection(t *testing.T) {
 	<-closed
 }
 
-// The address of the connection is the proxy's, which may be private.
+// The client connects to the proxy, whose address may be private. So the client checks only the name in the link.
 func TestDownloadVoucherThroughAProxyChecksOnlyTheName(t *testing.T) {
 	ownTempDir(t)
 	var asked []string

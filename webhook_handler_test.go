@@ -230,7 +230,7 @@ func TestAccountsThatShareAnEventStoreHideNoEvents(t *testing.T) {
 		"one account, unsigned":                        {hook{"a", ""}, hook{"a", ""}, 1},
 		"one account without a name":                   {hook{"", "secret"}, hook{"", "secret"}, 1},
 		"one account whose secret was rotated":         {hook{"a", "old"}, hook{"a", "new"}, 1},
-		"no name and no secret is one account":         {hook{"", ""}, hook{"", ""}, 1},
+		"one account without a name and a secret":      {hook{"", ""}, hook{"", ""}, 1},
 		"a secret that is the name of another account": {hook{"a", "secret"}, hook{"", "a"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -458,7 +458,7 @@ func TestEventIsHandledAgainAfterAFailure(t *testing.T) {
 	}
 }
 
-func TestCtxOfTheFunctionEndsWithTheLease(t *testing.T) {
+func TestCtxOfTheWebhookFunctionEndsWithTheLease(t *testing.T) {
 	for _, lease := range []time.Duration{0, 7 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Lease = lease })
@@ -501,7 +501,7 @@ func (oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A slow body gets 408, or 405 if the handler does not read it, and its connection is closed. ReadTimeout limits
 // neither the function nor the idle connection.
-func TestSlowBodyEndsWithTheReadTimeout(t *testing.T) {
+func TestSlowWebhookBodyEndsAtTheReadTimeout(t *testing.T) {
 	for _, row := range []struct {
 		method, body string
 		pause        time.Duration // before each byte
@@ -579,7 +579,7 @@ func TestFailureAfterTheLeaseDoesNotReleaseTheNextClaim(t *testing.T) {
 	})
 }
 
-func TestAnswerIsSentBeforeOnErrorReturns(t *testing.T) {
+func TestWebhookAnswerIsSentBeforeOnErrorReturns(t *testing.T) {
 	release := make(chan struct{})
 	opts := hookOptions(func(o *hotelstays.WebhookOptions) { o.OnError = func(*http.Request, error) { <-release } })
 	srv := httptest.NewServer(newHookHandler(t, opts))
@@ -614,7 +614,7 @@ func doneEvent(t *testing.T, m hotelstays.MemoryEvents, keys ...string) {
 	require.NoError(t, m.Done(t.Context(), keys, time.Hour))
 }
 
-func TestFullMemoryEventsForgetTheOldestDoneKey(t *testing.T) {
+func TestFullMemoryEventStoreForgetsTheOldestDoneKey(t *testing.T) {
 	m := hotelstays.NewMemoryEvents(4)
 	claimEvent(t, m, hotelstays.ClaimGranted, "claimed")
 	for i := range 3 {
@@ -634,7 +634,7 @@ func TestFullMemoryEventsForgetTheOldestDoneKey(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimBusy, "claimed")
 }
 
-func TestMemoryEventsNeverDropAClaim(t *testing.T) {
+func TestMemoryEventStoreNeverDropsAClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(4)
 		claimEvent(t, m, hotelstays.ClaimGranted, "a", "b")
@@ -660,7 +660,7 @@ func TestMemoryEventsNeverDropAClaim(t *testing.T) {
 }
 
 // An expired claim takes no space. If its handler calls Done later, the store drops the oldest done key.
-func TestMemoryEventsKeepAnEventThatEndsAfterItsLease(t *testing.T) {
+func TestMemoryEventStoreKeepsAnEventThatEndsAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(2)
 		claimEvent(t, m, hotelstays.ClaimGranted, "late")
@@ -672,7 +672,7 @@ func TestMemoryEventsKeepAnEventThatEndsAfterItsLease(t *testing.T) {
 	})
 }
 
-func TestMemoryEventsKeep200000Keys(t *testing.T) {
+func TestMemoryEventStoreKeeps200000Keys(t *testing.T) {
 	keys := make([]string, 200_001)
 	for i := range keys {
 		keys[i] = strconv.Itoa(i)
@@ -684,7 +684,7 @@ func TestMemoryEventsKeep200000Keys(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimGranted, keys[0])
 }
 
-func TestDoneMemoryEventsExpireAfterTheRetention(t *testing.T) {
+func TestMemoryEventStoreForgetsDoneEventsAfterTheRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(100)
 		for i := range 50 {
@@ -697,7 +697,7 @@ func TestDoneMemoryEventsExpireAfterTheRetention(t *testing.T) {
 	})
 }
 
-// pending receives a wake-up that is in the channel, and reports whether there was one.
+// pending reports whether a wake-up is in the channel. It receives this wake-up.
 func pending(wakeup <-chan struct{}) bool {
 	select {
 	case <-wakeup:

@@ -154,7 +154,7 @@ func TestEachTransitionStartsOnlyFromItsPhases(t *testing.T) {
 	}
 }
 
-func TestFirstEndingOfABookingStays(t *testing.T) {
+func TestLaterEndingDoesNotReplaceTheFirstEndingOfABooking(t *testing.T) {
 	outcomes := map[Ending]*hotelstays.BookingOutcome{
 		EndingFound:  {State: hotelstays.BookingFound, Order: order, Changes: dearer},
 		EndingReused: {State: hotelstays.BookingFound, Order: order, Err: reused},

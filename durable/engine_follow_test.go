@@ -197,7 +197,7 @@ func TestFailedReadOfAFollowedOrderIsRepeatedSoon(t *testing.T) {
 	})
 }
 
-func TestMissingOrderIsLoggedAndFinallyNoLongerFollowed(t *testing.T) {
+func TestMissingOrderIsLoggedAndLaterNotFollowedAnyMore(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")

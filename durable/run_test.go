@@ -847,7 +847,7 @@ func (q slowQueue) Postpone(_ context.Context, rows []durable.Row, _ func(durabl
 	return nil, nil
 }
 
-func TestWaitForADatabaseIsBounded(t *testing.T) {
+func TestEngineWaitsForADatabaseOnlyALimitedTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		var sent time.Time
 		e.book = func() (*hotelstays.BookingOutcome, error) {

@@ -342,7 +342,7 @@ func TestResultNamesTheLeastPatienceThatItsRuleNeeds(t *testing.T) {
 	assert.Equal(t, "the session is first tried after 5m0s; -patience must be at least that long", report.Results[0].Reason)
 }
 
-func TestFindingAboutAnHTTPStatusNamesIt(t *testing.T) {
+func TestFindingAboutAnHTTPStatusNamesTheStatus(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: "HotelStaticDetail", told: func(a *reply) { a.refuse(503, 100000503) }},
 		only("static/answer", "errors/unlisted"))
 	require.NoError(t, err)

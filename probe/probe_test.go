@@ -37,7 +37,7 @@ func TestEveryRuleHoldsAgainstTheSandbox(t *testing.T) {
 }
 
 // The reason of an untried rule names the missing permission.
-func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
+func TestRulesWithoutPermissionAreNotTried(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) { c.OAuth, c.Burst, c.Patience = nil, false, 0 })
 	require.NoError(t, err)
 	seen := map[string]bool{}
@@ -191,7 +191,7 @@ func TestBaseURLOutsideATestEnvironmentMustBeConfirmed(t *testing.T) {
 }
 
 // If Run cannot probe the service, it returns a one-line error that names the problem.
-func TestServiceThatCannotBeProbedIsOneError(t *testing.T) {
+func TestRunReturnsOneErrorIfTheServiceCannotBeProbed(t *testing.T) {
 	page := func(a *reply) {
 		a.header.Set("Content-Type", "text/html")
 		a.status, a.body = 403, obj{"html": "log in"}

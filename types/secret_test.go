@@ -88,7 +88,7 @@ type report struct{ text string }
 func (r *report) Errorf(format string, args ...any) { r.text += fmt.Sprintf(format, args...) }
 
 // A reader of a dump who knows one secret, such as the beginning of all tickets, cannot read another secret.
-func TestSecretsShareNoKeystream(t *testing.T) {
+func TestSecretsInMemoryShareNoKeystream(t *testing.T) {
 	const known, secret = "known to all", canary + "!"
 	a, b := []byte(*NewSecret(known).masked), *NewSecret(secret).masked
 	for from := range len(a) - len(known) + 1 {

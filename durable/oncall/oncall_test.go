@@ -236,7 +236,7 @@ func TestUrgentRowsComeFirstAndPagesHaveFiftyRows(t *testing.T) {
 	})
 }
 
-func TestSearchFindsOrderNumbers(t *testing.T) {
+func TestSearchOnThePageFindsOrderNumbers(t *testing.T) {
 	w := &work{orders: []durable.FollowedOrder{{CustomerReferenceNo: "a", PlatformReferenceNo: "order-1"},
 		{CustomerReferenceNo: "b", PlatformReferenceNo: "order-2"}}}
 	assert.Equal(t, []string{"b"}, found(references, newPage(t, w).get("?kind=order&q=order-2")))

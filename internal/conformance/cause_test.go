@@ -176,7 +176,7 @@ func assertNothingOf(t *testing.T, cause, ended, err error) {
 }
 
 // If WithSaveRecovery's function fails after the end of ctx, its error proves nothing about the booking.
-func TestErrorOfASaveAfterTheEndOfCtxProvesNothing(t *testing.T) {
+func TestErrorOfWithSaveRecoveryAfterTheEndOfCtxProvesNothing(t *testing.T) {
 	for _, cause := range causes {
 		for saves := range 2 { // before Book, after the first poll
 			synctest.Test(t, func(t *testing.T) {

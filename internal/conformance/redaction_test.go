@@ -62,7 +62,7 @@ func leaks(text string) bool {
 	return slices.ContainsFunc(canaryForms, func(form string) bool { return strings.Contains(text, form) })
 }
 
-func TestLeaksFindsEachFormOfASecret(t *testing.T) {
+func TestFunctionLeaksFindsEachFormOfASecret(t *testing.T) {
 	type plain struct{ Value string }
 	for _, verb := range verbs {
 		assert.True(t, leaks(fmt.Sprintf(verb, plain{canarySecret})), verb)
@@ -596,7 +596,7 @@ func TestErrorsHideTheCredentialsSecret(t *testing.T) {
 
 // The client sends a session id again, so it must not redact a part that only looks like a token. It redacts its own
 // token inside a session id.
-func TestSessionIDIsKeptExceptForTheToken(t *testing.T) {
+func TestSessionIDIsKeptExceptForATokenInIt(t *testing.T) {
 	const token = "eyJhbGciOiJIUzI1NiJ9.token"
 	for id, want := range map[string]string{
 		"Bearer " + token:               "Bearer [redacted]",

@@ -96,7 +96,7 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 
 // Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer says how long the service took,
 // so nothing is ever refused: not in the first burst, not after a pause, and not if callers hang up before the answer.
-func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
+func TestServiceNeverReceivesMoreRequestsThanTheLimit(t *testing.T) {
 	for _, test := range []struct {
 		callersPerSlot int
 		pause          time.Duration
@@ -180,7 +180,7 @@ func TestCallerGetsTheSlotThatIsFreeFirst(t *testing.T) {
 }
 
 // The arrival is proved by the slot's own answer, or estimated from other answers.
-func TestSlotIsTakenUntilAWindowAfterTheArrival(t *testing.T) {
+func TestSlotStaysTakenForOneWindowAfterTheArrival(t *testing.T) {
 	// request sends one request and waits for its answer. The answer says by when the request arrived, counted from its
 	// departure, or says nothing.
 	const never = -1

@@ -112,7 +112,7 @@ func TestPauseIsMeasuredByTheMonotonicClock(t *testing.T) {
 
 // A slot is granted to a caller at the very moment its ctx ends. Whichever of the two the caller sees first, the next caller
 // must get the slot without delay.
-func TestGrantToACancelledWaiterGoesToTheNextCaller(t *testing.T) {
+func TestSlotGrantedToACancelledCallerGoesToTheNextCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 30 {
 			w, start := NewWindow(1, time.Second, 0), time.Now()

@@ -164,7 +164,7 @@ func TestCallsUseTheOldTokenWhileItIsRenewed(t *testing.T) {
 }
 
 // A 401 that comes late refuses the old token, even if the new one has the same text.
-func TestLate401KeepsTheNewerToken(t *testing.T) {
+func TestLate401DoesNotReplaceTheNewerToken(t *testing.T) {
 	withCache(t, &service{sameText: true}, func(t *testing.T, s *service, c *token.Cache) {
 		late, err := c.Authorization(t.Context())
 		require.NoError(t, err)

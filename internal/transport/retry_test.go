@@ -132,7 +132,7 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 
 // Each 429 is a warning with the service's code and the pause, also the 429 that ends the call. Other retries are
 // logged at info. Each line names operation, attempt and Request-Id, and hides the token.
-func TestEach429IsAWarning(t *testing.T) {
+func TestEach429IsLoggedAsAWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var ids []string

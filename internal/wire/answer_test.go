@@ -82,7 +82,7 @@ func readCosts(l *Lexer, v *map[string]*money) {
 	*v = Map(l, func(l *Lexer, v **money) { *v = Pointer(l, readMoney) })
 }
 
-func TestMalformedStringsOfNamesAndValuesAreReadAlike(t *testing.T) {
+func TestMalformedNamesAndMalformedValuesAreReadAlike(t *testing.T) {
 	for _, s := range []string{
 		`\n`, `\u0041`, `\ufffd`, `\ud83d`, `\ude00`, `\ud83d\ude00`, `\ud83d\ud83d\ude00`, `\ud83d\n`,
 		"\xff", "\xe2\x82", "\\n\xff\xfeé", `\"\\`,

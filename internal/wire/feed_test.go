@@ -26,7 +26,7 @@ func feedOf(r io.Reader) *Feed {
 }
 
 // A text whose arrival fails is not read, even if it is complete. The bytes that have arrived are kept.
-func TestFailedFeedKeepsWhatHasArrived(t *testing.T) {
+func TestFailedFeedKeepsTheBytesThatHaveArrived(t *testing.T) {
 	body := answer(1, 1, 1)
 	broken := errors.New("broken")
 	for at := range len(body) + 1 {
