@@ -302,7 +302,7 @@ func TestErrorNamesTheStepInWhichACallFailed(t *testing.T) {
 			err := operationCalls[hotelstays.OpCheckAvail](t.Context(), client)
 			require.ErrorContains(t, err, row.text, name)
 			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check the base URL"), name)
-			assert.Equal(t, name == "lookup", strings.Contains(err.Error(), "mocked http.Client"), name)
+			assert.Equal(t, name == "an unknown host", strings.Contains(err.Error(), "mocked http.Client"), name)
 		})
 	}
 }

@@ -399,10 +399,10 @@ func TestInterruptedStreamIsRequestedAgainOnlyBeforeTheFirstHotel(t *testing.T) 
 		sent, hotels int
 		text         string
 	}{
-		{"before the first byte", 0, 3, 0, "0 bytes"},
-		{"before the end of the first hotel", first - 1, 3, 0, "bytes"},
-		{"after the first hotel", first, 1, 1, "hotels yielded before: 1"},
-		{"after the second hotel", second, 1, 2, "hotels yielded before: 2"},
+		{"the answer ends before its first byte", 0, 3, 0, "0 bytes"},
+		{"the answer ends inside the first hotel", first - 1, 3, 0, "bytes"},
+		{"the answer ends after the first hotel", first, 1, 1, "hotels yielded before: 1"},
+		{"the answer ends after the second hotel", second, 1, 2, "hotels yielded before: 2"},
 	} {
 		inBubble(t, row.name, func(t *testing.T) {
 			answer := &fixedAnswer{Status: 200, Body: page[:row.end], Cut: io.ErrUnexpectedEOF}
@@ -482,7 +482,7 @@ func TestStreamEndsWithCtx(t *testing.T) {
 		opts []hotelstays.CallOption
 		is   error
 	}{
-		{"cancelled", func(cancel context.CancelFunc) { cancel() }, nil, context.Canceled},
+		{"the loop cancels ctx", func(cancel context.CancelFunc) { cancel() }, nil, context.Canceled},
 		{"the loop is slower than the timeout", func(context.CancelFunc) { time.Sleep(time.Minute) },
 			[]hotelstays.CallOption{hotelstays.WithTimeout(20 * time.Second)}, context.DeadlineExceeded},
 	} {

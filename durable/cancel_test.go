@@ -175,16 +175,16 @@ func TestAnswerToCancelDecidesTheNextPhase(t *testing.T) {
 		want any // the expected ending or phase
 	}{
 		"an answer without a status":          {&hotelstays.CancelResponse{ServiceFee: fee}, nil, done},
-		"cancelled":                           {status(3), nil, done},
+		"the order is cancelled":              {status(3), nil, done},
 		"an unknown status":                   {status(5), nil, poll},
-		"still confirmed":                     {status(2), nil, poll},
-		"still open":                          {status(1), nil, poll},
-		"refused":                             {nil, answer(hotelstays.OpCancel, 400, 7), refused},
+		"the order is still confirmed":        {status(2), nil, poll},
+		"the order is still open":             {status(1), nil, poll},
+		"Cancel is refused":                   {nil, answer(hotelstays.OpCancel, 400, 7), refused},
 		"the order is unknown":                {nil, answer(hotelstays.OpCancel, 404, 7), refused},
-		"invalid":                             {nil, &hotelstays.ValidationError{Func: "Cancel"}, refused},
+		"the request is invalid":              {nil, &hotelstays.ValidationError{Func: "Cancel"}, refused},
 		"no answer":                           {nil, lost, poll},
 		"no answer, and the error is wrapped": {nil, errors.Join(context.Canceled, lost), poll},
-		"refused by the rate limit":           {nil, answer(hotelstays.OpCancel, 429, types.CodeRateLimited), wait},
+		"Cancel is refused by the rate limit": {nil, answer(hotelstays.OpCancel, 429, types.CodeRateLimited), wait},
 		"no token could be fetched":           {nil, answer(hotelstays.OpTicket, 401, 0), wait},
 		"the request was not sent":            {nil, &hotelstays.TransportError{Operation: hotelstays.OpCancel, Err: context.Canceled}, wait},
 	} {
@@ -242,18 +242,18 @@ func TestOrderOfAnUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 		ending CancelEnding
 		due    time.Duration // the time from the end of Cancel until Due
 	}{
-		"cancelled":                               {0, orderIn(3, 1), done, 0},
-		"not cancelled immediately":               {0, orderIn(2, 1), "", 30 * time.Second},
-		"not cancelled after half a minute":       {30 * time.Second, orderIn(2, 1), "", 90 * time.Second},
-		"not cancelled after almost ten minutes":  {proven - 1, orderIn(2, 1), "", proven},
-		"not cancelled after ten minutes":         {proven, orderIn(2, 1), standing, 0},
-		"open after ten minutes":                  {proven, orderIn(1, 1), standing, 0},
-		"in an unknown state after ten minutes":   {proven, orderIn(5, 1), "", 2 * proven},
-		"in an unknown state for days":            {48 * time.Hour, orderIn(5, 1), "", 49 * time.Hour},
-		"missing in the answer after ten minutes": {proven, nil, "", 2 * proven},
-		"in an unknown state, the stay is over":   {over, orderIn(5, 1), unknown, 0},
-		"missing in the answer, the stay is over": {over, nil, unknown, 0},
-		"cancelled, the stay is over":             {over, orderIn(3, 1), done, 0},
+		"the order is cancelled":                               {0, orderIn(3, 1), done, 0},
+		"the order is not cancelled immediately":               {0, orderIn(2, 1), "", 30 * time.Second},
+		"the order is not cancelled after half a minute":       {30 * time.Second, orderIn(2, 1), "", 90 * time.Second},
+		"the order is not cancelled after almost ten minutes":  {proven - 1, orderIn(2, 1), "", proven},
+		"the order is not cancelled after ten minutes":         {proven, orderIn(2, 1), standing, 0},
+		"the order is open after ten minutes":                  {proven, orderIn(1, 1), standing, 0},
+		"the order is in an unknown state after ten minutes":   {proven, orderIn(5, 1), "", 2 * proven},
+		"the order is in an unknown state for days":            {48 * time.Hour, orderIn(5, 1), "", 49 * time.Hour},
+		"the order is missing in the answer after ten minutes": {proven, nil, "", 2 * proven},
+		"the order is in an unknown state, the stay is over":   {over, orderIn(5, 1), unknown, 0},
+		"the order is missing in the answer, the stay is over": {over, nil, unknown, 0},
+		"the order is cancelled, the stay is over":             {over, orderIn(3, 1), done, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ended := after(cancelBy)
@@ -287,12 +287,12 @@ func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 		order  *types.Order
 		ending CancelEnding
 	}{
-		"not cancelled immediately, although Cancel was accepted":       {0, orderIn(2, 1), ""},
-		"not cancelled after ten minutes, although Cancel was accepted": {proven, orderIn(2, 1), ""},
-		"cancelled":                         {proven, orderIn(3, 1), CancelDone},
-		"not cancelled after almost a day":  {24*time.Hour - 1, orderIn(2, 1), ""},
-		"not cancelled after a day":         {24 * time.Hour, orderIn(2, 1), CancelAccepted},
-		"missing in the answer after a day": {24 * time.Hour, nil, ""},
+		"the order is not cancelled immediately, although Cancel was accepted":       {0, orderIn(2, 1), ""},
+		"the order is not cancelled after ten minutes, although Cancel was accepted": {proven, orderIn(2, 1), ""},
+		"the order is cancelled":                         {proven, orderIn(3, 1), CancelDone},
+		"the order is not cancelled after almost a day":  {24*time.Hour - 1, orderIn(2, 1), ""},
+		"the order is not cancelled after a day":         {24 * time.Hour, orderIn(2, 1), CancelAccepted},
+		"the order is missing in the answer after a day": {24 * time.Hour, nil, ""},
 	} {
 		next := c.polled(at.Add(tc.since), tc.order, states)
 		assert.Equal(t, tc.ending, next.Ending, name)
@@ -323,27 +323,31 @@ func TestCancellationCancelsOnlyTheOrderOfItsRound(t *testing.T) {
 	}{
 		"nothing was booked":                              {none, none, toCancel, false, "", false, ""},
 		"not booked here, and the caller names the order": {none, none, named, true, "", false, "order-9"},
-		"reused, and the caller names the order":          {in(1, EndingReused), in(1, EndingReused), named, true, "", false, "order-9"},
-		"open, and the caller names another order":        {&open, &open, named, true, "", false, "order-9"},
-		"absent":                        {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
-		"refused":                       {in(1, EndingFailed), none, toCancel, false, "", false, ""},
-		"reused":                        {in(1, EndingReused), none, toCancel, false, "", false, ""},
-		"found":                         {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
-		"abandoned":                     {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel, true, "", false, ""},
-		"found, and its row is deleted": {foundIn(1), none, toCancel, true, "", false, "order-1"},
-		"open, and its row is deleted":  {&open, none, toCancel, true, refused, false, ""},
-		"found by an older version":     {&older, foundIn(1), toCancel, true, "", false, "order-1"},
-		"found, then its row is stored by an older version":    {foundIn(1), &older, toCancel, true, "", false, "order-1"},
-		"abandoned by an older version, then begun again":      {in(0, EndingAbandoned), foundIn(2), toCancel, true, refused, false, ""},
-		"abandoned before Send, but an earlier round was sent": {&unsent, &unsent, toCancel, true, "", false, ""},
-		"open":                                        {&open, &open, toCancel, true, "", true, ""},
-		"open, then found":                            {&open, foundIn(1), toCancel, true, "", false, "order-1"},
-		"open, then absent":                           {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
-		"open, then refused":                          {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
-		"open, then reused":                           {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
-		"abandoned, then begun again and open":        {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused, false, ""},
-		"open, then begun again and found":            {&open, foundIn(2), toCancel, true, refused, false, ""},
-		"found, its row is deleted, then begun again": {foundIn(1), foundIn(2), toCancel, true, refused, false, "order-1"},
+		"the booking is reused, and the caller names the order": {in(1, EndingReused), in(1, EndingReused), named, true, "",
+			false, "order-9"},
+		"the booking is open, and the caller names another order": {&open, &open, named, true, "", false, "order-9"},
+		"the booking is absent":                                   {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
+		"the booking is refused":                                  {in(1, EndingFailed), none, toCancel, false, "", false, ""},
+		"the booking is reused":                                   {in(1, EndingReused), none, toCancel, false, "", false, ""},
+		"the booking is found":                                    {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
+		"the booking is abandoned": {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel,
+			true, "", false, ""},
+		"the booking is found, and its row is deleted":                     {foundIn(1), none, toCancel, true, "", false, "order-1"},
+		"the booking is open, and its row is deleted":                      {&open, none, toCancel, true, refused, false, ""},
+		"the booking is found by an older version":                         {&older, foundIn(1), toCancel, true, "", false, "order-1"},
+		"the booking is found, then its row is stored by an older version": {foundIn(1), &older, toCancel, true, "", false, "order-1"},
+		"the booking is abandoned by an older version, then begun again": {in(0, EndingAbandoned), foundIn(2), toCancel, true, refused,
+			false, ""},
+		"the booking is abandoned before Send, but an earlier round was sent": {&unsent, &unsent, toCancel, true, "", false, ""},
+		"the booking is open":               {&open, &open, toCancel, true, "", true, ""},
+		"the booking is open, then found":   {&open, foundIn(1), toCancel, true, "", false, "order-1"},
+		"the booking is open, then absent":  {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
+		"the booking is open, then refused": {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
+		"the booking is open, then reused":  {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
+		"the booking is abandoned, then begun again and open": {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused,
+			false, ""},
+		"the booking is open, then begun again and found":            {&open, foundIn(2), toCancel, true, refused, false, ""},
+		"the booking is found, its row is deleted, then begun again": {foundIn(1), foundIn(2), toCancel, true, refused, false, "order-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := newCancellation(tc.req, tc.booking, "account", start)
@@ -381,12 +385,12 @@ func TestNextRoundEndsAnUnsentCancellation(t *testing.T) {
 		ends bool
 		err  error
 	}{
-		"waiting":                      {waitingCancel(t, ""), true, nil},
-		"sending":                      {sendingCancel(t), false, ErrAlreadyCancelling},
-		"the answer to Cancel is lost": {lost, false, ErrAlreadyCancelling},
-		"ended":                        {hasEnded, false, nil},
-		"waiting, and the caller named the order": {named, true, nil},
-		"sending, and the caller named the order": {sentNamed, false, ErrAlreadyCancelling},
+		"the cancellation waits":                                        {waitingCancel(t, ""), true, nil},
+		"the cancellation sends Cancel":                                 {sendingCancel(t), false, ErrAlreadyCancelling},
+		"the answer to Cancel is lost":                                  {lost, false, ErrAlreadyCancelling},
+		"the cancellation has ended":                                    {hasEnded, false, nil},
+		"the cancellation waits, and the caller named the order":        {named, true, nil},
+		"the cancellation sends Cancel, and the caller named the order": {sentNamed, false, ErrAlreadyCancelling},
 	} {
 		next, err := tc.c.bookingBegins(at)
 		assert.Equal(t, tc.err, err, name)

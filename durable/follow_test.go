@@ -102,9 +102,9 @@ func TestOnOrderReceivesOnlyChanges(t *testing.T) {
 		order   *types.Order
 		changed bool
 	}{
-		"the price":                       {dearer, true},
-		"nothing":                         {stayOf(1), false},
-		"the status":                      {stayOf(2), true},
+		"the price changes":               {dearer, true},
+		"nothing changes":                 {stayOf(1), false},
+		"the status changes":              {stayOf(2), true},
 		"a confirmation that comes later": {confirmed, true},
 	} {
 		f := following(t, ring)
@@ -235,16 +235,16 @@ func TestOrderIsSettledByItsStatusAndDates(t *testing.T) {
 		at      time.Time
 		settled bool
 	}{
-		"cancelled":                           {3, start, true},
-		"confirmed":                           {2, start, false},
-		"confirmed, on the day of check-in":   {2, day(2), false},
-		"confirmed, and past its check-in":    {2, day(4), true},
-		"open, and past its check-in":         {1, day(4), false},
-		"an unknown state past its check-in":  {5, day(4), false},
-		"open, a day after its check-out":     {1, day(5), false}, // in some time zones this day is not over
-		"open, before the end of that day":    {1, day(6).Add(-time.Second), false},
-		"open, and past its check-out":        {1, day(6), true},
-		"an unknown state past its check-out": {5, day(6), true},
+		"the order is cancelled":                         {3, start, true},
+		"the order is confirmed":                         {2, start, false},
+		"the order is confirmed, on the day of check-in": {2, day(2), false},
+		"the order is confirmed, and past its check-in":  {2, day(4), true},
+		"the order is open, and past its check-in":       {1, day(4), false},
+		"an unknown state past its check-in":             {5, day(4), false},
+		"the order is open, a day after its check-out":   {1, day(5), false}, // in some time zones this day is not over
+		"the order is open, before the end of that day":  {1, day(6).Add(-time.Second), false},
+		"the order is open, and past its check-out":      {1, day(6), true},
+		"an unknown state past its check-out":            {5, day(6), true},
 	} {
 		next, _, _, err := following(t, ring).saw(ring, tc.at, stayOf(tc.status), states)
 		require.NoError(t, err)

@@ -431,18 +431,19 @@ func TestPollStoresOnlyAnOrderIfItsRowHasChanged(t *testing.T) {
 		moved     bool
 		log       string
 	}{
-		"found":                                      {found, 0, nil, durable.EndingFound, 1, false, ""},
-		"found, while a webhook wakes the row":       {found, 0, wake, durable.EndingFound, 1, false, ""},
-		"found, after another worker found it":       {found, 0, ends(durable.EndingFound), durable.EndingFound, 0, false, ""},
-		"found, after another worker proved absence": {found, 0, ends(durable.EndingAbsent), durable.EndingAbsent, 0, false, "two outcomes"},
-		"found, but the next round began":            {found, 0, begins, "", 0, true, ""},
-		"found, but the row was deleted":             {found, 0, anew, "", 0, true, ""},
-		"absent":                                     {absent, time.Hour, nil, durable.EndingAbsent, 1, false, ""},
-		"absent, while a webhook wakes the row":      {absent, time.Hour, wake, "", 0, true, ""},
-		"absent, but the next round began":           {absent, time.Hour, begins, "", 0, true, ""},
-		"absent, but too early":                      {absent, 10*time.Minute + durable.ClockMargin - 1, nil, "", 0, false, ""},
-		"open, while a webhook wakes the row":        {open, 0, wake, "", 0, true, ""},
-		"unverified":                                 {unverified, time.Hour, nil, "", 0, false, "still unverified"},
+		"the poll ends as found":                                {found, 0, nil, durable.EndingFound, 1, false, ""},
+		"the poll ends as found, while a webhook wakes the row": {found, 0, wake, durable.EndingFound, 1, false, ""},
+		"the poll ends as found, after another worker found it": {found, 0, ends(durable.EndingFound), durable.EndingFound, 0, false, ""},
+		"the poll ends as found, after another worker proved absence": {found, 0, ends(durable.EndingAbsent), durable.EndingAbsent, 0, false,
+			"two outcomes"},
+		"the poll ends as found, but the next round began":       {found, 0, begins, "", 0, true, ""},
+		"the poll ends as found, but the row was deleted":        {found, 0, anew, "", 0, true, ""},
+		"the poll ends as absent":                                {absent, time.Hour, nil, durable.EndingAbsent, 1, false, ""},
+		"the poll ends as absent, while a webhook wakes the row": {absent, time.Hour, wake, "", 0, true, ""},
+		"the poll ends as absent, but the next round began":      {absent, time.Hour, begins, "", 0, true, ""},
+		"the poll ends as absent, but too early":                 {absent, 10*time.Minute + durable.ClockMargin - 1, nil, "", 0, false, ""},
+		"the poll ends as open, while a webhook wakes the row":   {open, 0, wake, "", 0, true, ""},
+		"the poll ends as unverified":                            {unverified, time.Hour, nil, "", 0, false, "still unverified"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {

@@ -26,8 +26,8 @@ func TestFailedReadNeverEndsACancellation(t *testing.T) {
 		read  func([]string) ([]types.Order, error)
 		after time.Duration // time until the next attempt
 	}{
-		"before Cancel": {false, failed, time.Minute},
-		"after Cancel":  {true, failed, 5 * time.Minute},
+		"the read fails before Cancel":                        {false, failed, time.Minute},
+		"the read fails after Cancel":                         {true, failed, 5 * time.Minute},
 		"the answer has only an order that was not requested": {false, foreign, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {

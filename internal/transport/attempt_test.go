@@ -118,11 +118,11 @@ func TestNothingIsSentAfterTheEndOfCtx(t *testing.T) {
 	ts := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer ts.Close()
 	for name, during := range map[string]func(*Call, context.CancelFunc){
-		"before the call": func(_ *Call, cancel context.CancelFunc) { cancel() },
-		"in the rate limiter": func(c *Call, cancel context.CancelFunc) {
+		"ctx ends before the call": func(_ *Call, cancel context.CancelFunc) { cancel() },
+		"ctx ends in the rate limiter": func(c *Call, cancel context.CancelFunc) {
 			c.RateLimiter = &recording{acquire: func() error { cancel(); return nil }}
 		},
-		"while a token is fetched": func(c *Call, cancel context.CancelFunc) { c.TokenSource = &tokenSeries{read: cancel} },
+		"ctx ends while a token is fetched": func(c *Call, cancel context.CancelFunc) { c.TokenSource = &tokenSeries{read: cancel} },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := newCall(newTransport(t, nil), ts.URL)

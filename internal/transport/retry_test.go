@@ -194,13 +194,13 @@ func TestRetriesEndWhenTheQuotaIsSpent(t *testing.T) {
 		name     string
 		answer   roundTripper
 		mutates  bool
-		requests int // sent by 300 calls of at most three attempts each
+		requests int // the requests of 300 calls, with at most three attempts each
 	}{
-		{"503", replies(503, "busy"), false, 300 + 500/5},
-		{"no connection", fails(down), false, 300 + 500/5},
-		{"time-out", fails(context.DeadlineExceeded), false, 300 + 500/10},
-		{"Book, 503", replies(503, "busy"), true, 300},
-		{"400", replies(400, `{"code":1}`), false, 300},
+		{"a read gets HTTP 503", replies(503, "busy"), false, 300 + 500/5},
+		{"a read gets no connection", fails(down), false, 300 + 500/5},
+		{"a read times out", fails(context.DeadlineExceeded), false, 300 + 500/10},
+		{"Book gets HTTP 503", replies(503, "busy"), true, 300},
+		{"a read gets HTTP 400", replies(400, `{"code":1}`), false, 300},
 	} {
 		requests, refused, quota := 0, 0, new(RetryQuota)
 		for range 300 {

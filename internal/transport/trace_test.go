@@ -31,13 +31,13 @@ func TestTraceEventsDecideWhetherARequestWasSent(t *testing.T) {
 		err          error
 		sent, noConn bool
 	}{
-		{name: "no events", err: io.EOF, sent: true},
-		{name: "no events, dial error", err: dial, noConn: true},
-		{name: "asked for a connection", getConn: true, err: io.EOF, noConn: true},
-		{name: "waited for a stream", getConn: true, got: true, err: io.EOF},
-		{name: "a write that failed before its headers", getConn: true, got: true, writeFailed: true, err: io.EOF},
-		{name: "wrote headers", getConn: true, got: true, wroteHeaders: true, err: io.EOF, sent: true},
-		{name: "wrote headers, dial error of a later connection", getConn: true, wroteHeaders: true, err: dial, sent: true, noConn: true},
+		{name: "the transport fires no events", err: io.EOF, sent: true},
+		{name: "the transport fires no events, and a dial fails", err: dial, noConn: true},
+		{name: "the request waits for a connection", getConn: true, err: io.EOF, noConn: true},
+		{name: "the request waits for a stream", getConn: true, got: true, err: io.EOF},
+		{name: "a write fails before the headers are written", getConn: true, got: true, writeFailed: true, err: io.EOF},
+		{name: "the headers are written", getConn: true, got: true, wroteHeaders: true, err: io.EOF, sent: true},
+		{name: "the headers are written, and a later dial fails", getConn: true, wroteHeaders: true, err: dial, sent: true, noConn: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			limiter := &recording{}
