@@ -82,8 +82,7 @@ type Config struct {
 	// RateLimits is the number of calls of an operation that one client IP address can make in any
 	// second, 1 to 1,000,000. Operations that are not listed have the documented limits.
 	RateLimits map[Operation]int `json:"rateLimits,omitzero"`
-	// VisibilityBand means that the accounts have a visibility band. HotelList then accepts 200 hotel ids instead of
-	// 1,000.
+	// VisibilityBand gives the accounts a visibility band: HotelList then accepts only 200 hotel ids instead of 1,000.
 	VisibilityBand bool `json:"visibilityBand,omitzero"`
 	// EmptyReason, if set, makes HotelList answer every search with no hotels and this emptyReason.
 	EmptyReason *types.EmptyReason `json:"emptyReason,omitzero"`

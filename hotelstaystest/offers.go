@@ -54,7 +54,7 @@ func (s *Server) offerProof(text string) string {
 	return base64.RawURLEncoding.EncodeToString(s.mac("offer", text)[:12])
 }
 
-// findOffer returns the offer of a ratePkgId, which is valid only in its own session.
+// findOffer returns the offer of a ratePkgId. It returns an error if the id belongs to another session.
 func (s *Server) findOffer(id, session string) (offer, error) {
 	o, of, ok := s.parseOffer(id)
 	if !ok {

@@ -10,15 +10,15 @@
 //	client := &http.Client{Transport: judge.Test(t).Transport(hotelstays.NewTransport())}
 //
 // The judge checks the form of each answer, of failures too. It compares the answer with its request and with earlier answers:
-// currency, dates, references, guests, pages, order, sums. A [Finding] has a [Grade]: only a [Violation] contradicts the
+// currency, dates, references, guests, pages, sorting, sums. A [Finding] has a [Grade]: only a [Violation] contradicts the
 // document. A [Doubt] is worth a question to the supplier.
 //
 // Calls do not wait for the judge. It judges copies of bodies, one after another, in one goroutine that ends when the queue is
 // empty. Judging a large page takes nearly as much CPU as decoding it. In a busy staging environment set Options.Sample.
 //
 // The judge sees only the answers to your calls, and only bodies that are read to their end and have at most 16 MiB. It forgets
-// what is older than Options.MemoryAge. It does not judge OAuthToken and HotelIDList. It does not judge bodies that are still
-// compressed: let [http.Transport] decompress them.
+// answers that are older than Options.MemoryAge. It does not judge OAuthToken and HotelIDList. It does not judge bodies that are
+// still compressed: let [http.Transport] decompress them.
 //
 // A Finding names a rule, a path and a JSON type. It contains no value of an answer, so it has no secret, no name and no price.
 package judge

@@ -127,7 +127,7 @@ func checkAvail(x *exam, o value) {
 	now := x.offer(is, was.search)
 	now.hotel = was.hotel
 	remarked := strings.Contains(string(o.raw()), `"statusRemark"`)
-	// An earlier CheckAvail with this price may already have had the remark.
+	// The answer to an earlier CheckAvail may already have announced this price with a statusRemark.
 	checked := recall[offer](x.memory, "checked", now.price.currency, x.session, id)
 	told := remarked || checked != nil && now.price == checked.price
 	x.is("check/same", told || now.price.currency != was.price.currency || now.price == was.price, is.get("totalRate", "netRate", "amount"),

@@ -45,8 +45,8 @@ type document struct {
 	nodes      []node
 	mismatches []mismatch
 	met        []met
-	last       string    // the currency that was read last, whose string an equal currency reuses
-	fine       [2]string // the last two valid dates: most offers have the same
+	last       string    // the currency that was read last; an equal currency reuses this string
+	fine       [2]string // the last two valid dates; equal dates, as in most offers, are not parsed again
 }
 
 // mismatch is a value without the documented form, or an object that lacks a member.

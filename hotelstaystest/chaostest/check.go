@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// Outcome is the outcome of a round of a booking, as the program under test has stored it.
+// Outcome is what the program under test has stored about the end of one round of a booking.
 type Outcome struct {
 	// Reference is the customerReferenceNo.
 	Reference string

@@ -347,7 +347,7 @@ func ShellCrash(variable string) func(context.Context) error {
 		if command == "" {
 			return fmt.Errorf("%s is not set: set it to a shell command that restarts the server as after a crash", variable)
 		}
-		// The output goes to a file. The server may inherit it, and with a pipe Run would wait for the server's end.
+		// The output goes to a file, because the server may inherit the output. With a pipe, Run would wait until the server ends.
 		out, err := os.CreateTemp("", "")
 		if err != nil {
 			return err

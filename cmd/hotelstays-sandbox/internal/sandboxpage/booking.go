@@ -79,7 +79,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 		}
 		return b
 	}
-	customer := map[string]string{} // platformReferenceNo -> customerReferenceNo
+	customer := map[string]string{} // maps a platformReferenceNo to its customerReferenceNo
 	for _, o := range srv.Ledger().Orders() {
 		customer[o.PlatformReferenceNo] = o.CustomerReferenceNo
 		b := at(o.CustomerReferenceNo, o.CreatedAt)
@@ -153,7 +153,7 @@ func (b *booking) settled() bool {
 }
 
 func (b *booking) addRequests() {
-	tries := map[string]int{} // operation and trace id -> number of attempts
+	tries := map[string]int{} // maps an operation and a trace id to the number of attempts
 	booked := false
 	for _, r := range b.requests {
 		s := step{At: r.Arrived, Title: string(r.Operation), Fault: r.Fault}
@@ -180,8 +180,8 @@ func (b *booking) addRequests() {
 
 const foundNothing = "found nothing."
 
-// did returns text such as "made the order.", which says what a request did. It also says if the client did not get the
-// answer. booked is true after a successful Book.
+// did returns text about the effect of a request, such as "made the order." The text also says if the client did not get
+// the answer. The parameter booked is true if an earlier Book has made the order.
 func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	lost := ""
 	if r.Cut {
