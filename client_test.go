@@ -351,7 +351,7 @@ func TestTimeoutOfACallReplacesTheTimeoutOfItsClient(t *testing.T) {
 	const own, ofCtx = "the call's own time limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {
 		name              string
-		client, call, ctx time.Duration // 0: none
+		client, call, ctx time.Duration // 0: not set
 		want              time.Duration
 		says              string
 	}{

@@ -87,7 +87,7 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 	known, private := hotelstays.WithServiceFacts(facts), hotelstays.WithVoucherHosts(hosts...)
 	states.Confirmed[0], states.Pending[0], states.Cancelled[0], codes[hotelstays.OpBook][0], hosts[0] = 7, 7, 7, 0, ""
 	codes["nothing"] = []int{7}
-	newClient(bearerToken("token"), known, private) // New would refuse the changed values
+	newClient(bearerToken("token"), known, private) // if the options kept the changed values, New would refuse them
 
 	req := offer{RoomRatePkg: *seenOffer(), Session: "session"}.Request("ref-1")
 	req.Expect = seenOffer()

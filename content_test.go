@@ -153,8 +153,8 @@ func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 		maxRunning         int
 	}{
 		{23, 1, 12 * time.Second, 1},
-		{23, 4, 4 * time.Second, 4}, // the first page, then 11 pages, 4 at once
-		{0, 4, 12 * time.Second, 1}, // no totals
+		{23, 4, 4 * time.Second, 4}, // the first page, and then the other 11 pages, four at a time
+		{0, 4, 12 * time.Second, 1}, // no answer has a total, so pages are fetched one by one
 		{13, 4, 8 * time.Second, 4}, // too small a total: further pages come one by one
 		{99, 4, 4 * time.Second, 4}, // too large a total: hasMore decides
 	} {
@@ -265,7 +265,7 @@ func TestWalkDestinationsEndsIfPlacesFormACycle(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &forest{below: map[string][]string{"": {"a", "b", "a", "-"}, "a": {"c", "-"}, "b": {"c", "a", "b"}, "c": {"a", "d"}},
-				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // so an endless walk ends at the deadline of a call
+				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // so that an endless walk ends at a deadline
 			var ids []string
 			for place, err := range f.walk(t, parallelism) {
 				if !assert.NoError(t, err) {

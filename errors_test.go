@@ -342,7 +342,7 @@ func TestPackageDocListsEachErrorKindOnce(t *testing.T) {
 
 type manualKind struct {
 	status int
-	again  string // yes, no, or ask
+	again  string // the column "again": yes, no or ask
 }
 
 func manualKinds(t *testing.T) map[string]manualKind {

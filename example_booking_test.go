@@ -79,7 +79,7 @@ func ExampleOfferDiff_Within() {
 	fmt.Println(diff.Within(hotelstays.Tolerance{}))
 	fmt.Println(diff.Within(hotelstays.Tolerance{
 		NetRisePercent: decimal.NewFromInt(2),
-		NetRise:        types.Money{Currency: "EUR", Amount: "5.00"}, // but at most this amount
+		NetRise:        types.Money{Currency: "EUR", Amount: "5.00"}, // the rise is at most this amount
 		Accept:         []types.OfferField{types.OfferBoard},
 	}))
 	// Output:
@@ -120,7 +120,7 @@ func ExampleClient_Book() {
 		Holder:              types.Holder{FirstName: "Guest", LastName: "One", Email: "guest@example.com"},
 		Guests: []types.Guest{
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
-			{RoomIndex: 1, FirstName: "Guest", LastName: "Two", PassportNumber: types.NewSecret("X1234567")}, // never printed
+			{RoomIndex: 1, FirstName: "Guest", LastName: "Two", PassportNumber: types.NewSecret("X1234567")}, // no log prints it
 		},
 		Expect: offer.Expect,
 	})
@@ -192,7 +192,7 @@ func ExampleClient_RecoverBooking() {
 	srv, client := startSandbox()
 	defer srv.Close()
 	booking := prepareBooking(ctx, srv, client, "ref-1")
-	recovery := client.NewBookingRecovery(booking) // stored before Book
+	recovery := client.NewBookingRecovery(booking) // store the recovery before Book
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	_, err := client.Book(ctx, booking)
 	var unknown *hotelstays.OutcomeUnknownError

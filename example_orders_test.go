@@ -101,7 +101,7 @@ func ExampleClient_Cancel() {
 	ctx := context.Background()
 	srv, client := startSandbox()
 	defer srv.Close()
-	session, order := bookRoom(ctx, srv, client, "ref-1") // store both
+	session, order := bookRoom(ctx, srv, client, "ref-1") // store the session and the order
 
 	cancelled, err := client.Cancel(ctx, &hotelstays.CancelRequest{
 		SessionID:           session,

@@ -94,7 +94,7 @@ func ExampleClient_HotelListStream() {
 			return
 		}
 		hotels++
-		_ = hotel // show it
+		_ = hotel // show the hotel
 	}
 	page, _ := search.Response()
 	fmt.Println(hotels, "of", page.Total, "hotels")

@@ -55,14 +55,14 @@ func ExampleWakeHub_Watch() {
 	ctx := context.Background()
 	srv, client := startSandbox()
 	defer srv.Close()
-	var hub hotelstays.WakeHub // one for the process
+	var hub hotelstays.WakeHub // one hub for the whole process
 
 	wakeup, stop := hub.Watch("ref-1")
 	defer stop()
 	bookRoom(ctx, srv, client, "ref-1")
 	go func() {
 		srv.ConfirmOrder("ref-1")
-		hub.Wake("ref-1") // from the webhook handler
+		hub.Wake("ref-1") // the webhook handler calls Wake
 	}()
 	order, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(wakeup))
 	if err != nil {
@@ -78,7 +78,7 @@ func ExampleVerifyWebhook() {
 	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "old-secret", time.Now(), "evt-1", eventBody)
 
 	event, err := hotelstays.VerifyWebhook(eventBody, delivery.Header, hotelstays.VerifyWebhookOptions{
-		Secrets: []types.Secret{types.NewSecret("new-secret"), types.NewSecret("old-secret")}, // during a rotation
+		Secrets: []types.Secret{types.NewSecret("new-secret"), types.NewSecret("old-secret")}, // during a rotation both secrets are valid
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -112,7 +112,7 @@ func TestRefusalCodesOfTheServiceProveARefusal(t *testing.T) {
 func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 	const proven, missing, notApplied = "", "data.orders is missing", "the service did not apply the filter"
 	const needsNullOrders = "ServiceFacts.NullOrders"
-	for data, why := range map[string]string{ // without facts
+	for data, why := range map[string]string{ // the expected errors without ServiceFacts.NullOrders
 		`{"orders":[]}`:   proven,
 		`{"orders":null}`: needsNullOrders,
 		`{"orders":null,"page":{},"list":[],"total":0,"cursor":null}`:   needsNullOrders,

@@ -37,7 +37,7 @@ type callLog struct {
 
 type endedCall struct {
 	hotelstays.CallInfo
-	trail string // from the ctx of CallEnd
+	trail string // the trail in the ctx of CallEnd
 }
 
 type trailKey struct{}
@@ -356,7 +356,7 @@ func TestMismatchIsLoggedOnce(t *testing.T) {
 
 // The calls of a helper have the ctx that HelperStart returned.
 func TestObserverSeesEachHelperOnce(t *testing.T) {
-	notObserved := []string{"Do", "ValidateBook", "FindOrder", "StepRecovery", "HotelListStream"} // at most one call each
+	notObserved := []string{"Do", "ValidateBook", "FindOrder", "StepRecovery", "HotelListStream"} // these methods make at most one call
 	for method, call := range optionCalls(t) {
 		synctest.Test(t, func(t *testing.T) {
 			calls, helpers := &callLog{}, &callLog{}

@@ -39,8 +39,8 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		name    string
 		change  func(now *pkg)
 		changes []types.OfferField
-		none    bool // within the zero Tolerance
-		ten     bool // within a rise of 10 USD
+		none    bool // the change is within the zero Tolerance
+		ten     bool // the change is within a rise of 10 USD
 	}{
 		// Only one part changes.
 		{"net total rises by the limit", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.50" }, net, false, true},

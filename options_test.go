@@ -100,7 +100,7 @@ func TestEachMethodRefusesOptionsWithoutEffect(t *testing.T) {
 		srv, client := newSandbox(t)
 		for _, row := range rows {
 			for method, call := range calls {
-				err, misplaced := call(t.Context(), client, nil, row.opt), []string{row.name, "opts"} // every method refuses the nil
+				err, misplaced := call(t.Context(), client, nil, row.opt), []string{row.name, "opts"} // every method refuses the nil option
 				if slices.Contains(row.takes, method) {
 					misplaced = misplaced[1:]
 				} else {

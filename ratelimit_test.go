@@ -231,15 +231,15 @@ func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 		{&hotelstays.RateLimiterOptions{}, 1010 * ms},
 		{&hotelstays.RateLimiterOptions{Margin: -1}, time.Second},
 		{&hotelstays.RateLimiterOptions{Margin: 250 * ms}, 1250 * ms},
-		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 2}, 2 * time.Second}, // two a second
+		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 2}, 2 * time.Second}, // two requests a second
 		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 5}, 5 * time.Second},
-		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 11}, 15 * time.Second}, // one in three seconds
+		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 11}, 15 * time.Second}, // one request in three seconds
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, _ := newSandbox(t)
 			client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(c.opts)))
 			start := time.Now()
-			for range 6 { // five a second
+			for range 6 { // the rate limit is five requests a second
 				_, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)})
 				require.NoError(t, err)
 			}

@@ -346,10 +346,10 @@ func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 	}{
 		{10, 29, allPolls, 600},
 		{10, 31, []float64{0, 31, 90, 210, 450, 600}, 600},
-		{31, 300, []float64{0, 30, 300, 450, 600}, 600}, // no process at the time of two polls
+		{31, 300, []float64{0, 30, 300, 450, 600}, 600}, // no process runs at the time of two polls
 		{31, 599, []float64{0, 30, 599, 600}, 600},
 		{451, 601, []float64{0, 30, 90, 210, 450, 601}, 601},
-		{31, 86400, []float64{0, 30, 86400}, 86400}, // after the last poll of the schedule
+		{31, 86400, []float64{0, 30, 86400}, 86400}, // the process starts after the last poll of the schedule
 	} {
 		for _, step := range []bool{false, true} {
 			inBubble(t, fmt.Sprintf("no process from %g to %g, StepRecovery %t", tc.died, tc.back, step), func(t *testing.T) {
@@ -636,7 +636,7 @@ func TestClockThatIsSetForwardDoesNotProveAbsence(t *testing.T) {
 		saves := 0
 		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"),
 			hotelstays.WithSaveRecovery(func(_ context.Context, r *hotelstays.BookingRecovery) error {
-				if saves++; saves == 2 { // after the first poll
+				if saves++; saves == 2 { // this save follows the first poll
 					r.EndedAt, r.NextPoll = r.EndedAt.Add(-time.Hour), r.NextPoll.Add(-time.Hour)
 				}
 				return nil
@@ -772,7 +772,7 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 			Commit: commit, Times: -1}
 	}
 	noFault, failing := hotelstaystest.Fault{}, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
-	const undocumented, known = 100009999, 100001200 // known to ServiceFacts
+	const undocumented, known = 100009999, 100001200 // known is a code in ServiceFacts
 	for _, tc := range []struct {
 		name  string
 		book  hotelstaystest.Fault
@@ -848,9 +848,9 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 	chosen := portionOf(t, 1, 3)
 	for _, tc := range []struct {
 		name      string
-		change    func(*types.RoomRatePkg) // of the expected offer; nil: no Expect
+		change    func(*types.RoomRatePkg) // changes the expected offer; nil: the request has no Expect
 		cancelled bool
-		what      string // empty: the order is the expected one
+		what      string // the difference of the stay, as the error names it; empty: the same stay
 		changes   string // the parts in which the order differs
 	}{
 		{"the same offer", func(*types.RoomRatePkg) {}, false, "", ""},

@@ -261,7 +261,7 @@ func TestStreamDoesNotWaitForMoreBytes(t *testing.T) {
 				client, sent := overSlowConnection(t, protocol, func(w http.ResponseWriter, r *http.Request) {
 					assert.Equal(t, protocol, r.Proto)
 					w.Header().Set("Content-Encoding", encoding)
-					_, _ = w.Write(page.Bytes()) // in one chunk
+					_, _ = w.Write(page.Bytes()) // sends the page in one chunk
 				})
 				hotels := -1 // the first hotel is empty, and not counted
 				for _, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
@@ -514,7 +514,7 @@ func TestRefusedStreamYieldsOneError(t *testing.T) {
 	assert.ErrorAs(t, stream(t.Context(), client, nil).err, &invalid)
 	require.ErrorAs(t, stream(t.Context(), client, anySearch(), hotelstays.WithRawData()).err, &invalid)
 	assert.Equal(t, "WithRawData", invalid.Fields[0].Path)
-	for _, status := range []int{302, 400, 500} { // these answers fail, whatever the body says
+	for _, status := range []int{302, 400, 500} { // with these statuses a call fails, no matter what the body contains
 		got := stream(t.Context(), clientThrough(t, &fixedAnswer{Status: status, Body: smallPages()[0]}), anySearch())
 		require.ErrorAs(t, got.err, new(*hotelstays.APIError))
 		assert.Empty(t, got.hotels)

@@ -65,7 +65,7 @@ func inlined(document []byte) func(*types.Voucher) {
 
 // voucherService is a transport. It answers OrderVoucher with a voucher, and a request for the document with serve.
 type voucherService struct {
-	voucher       func(request int) *types.Voucher // counted from 1
+	voucher       func(request int) *types.Voucher // the parameter request counts from 1
 	serve         func(*http.Request) (*http.Response, error)
 	asks, fetches int
 	open          int // document bodies that are not closed
@@ -291,11 +291,11 @@ func documentFaults() map[string]documentFault {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: answering(status, "no"), is: hotelstays.ErrVoucherLinkExpired,
 			text: fmt.Sprintf("HTTP %d; call OrderVoucher for a new link", status), asks: 3}
 	}
-	for _, status := range []int{201, 206, 304, 400, 429, 500, 503} { // the right bytes with the wrong status
+	for _, status := range []int{201, 206, 304, 400, 429, 500, 503} { // the body is right, but the status is wrong
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1,
 			again: status >= 429, serve: redirecting(status, voucherLink+"&again")}
 	}
-	for _, to := range []string{"", voucherLink} { // no Location, and a redirect to itself
+	for _, to := range []string{"", voucherLink} { // no Location header, and a redirect to the same link
 		faults["a redirect to "+to] = documentFault{serve: redirecting(302, to), text: "could not be downloaded: HTTP 302", asks: 1}
 	}
 	const secret = "/secret-path.pdf?proof=" + voucherSecret
@@ -483,7 +483,7 @@ func TestOpenVoucherReturnsTheDocument(t *testing.T) {
 				http.ServeContent(part, r, "voucher.pdf", time.Time{}, document)
 				assert.Equal(t, http.StatusPartialContent, part.Code)
 				assert.Equal(t, "PDF", part.Body.String())
-				assertFiles(t, temp) // an open document has no name in the directory
+				assertFiles(t, temp) // the file of an open document is already unlinked
 				require.NoError(t, document.Close())
 				_, err = document.Read(make([]byte, 1))
 				assert.ErrorIs(t, err, os.ErrClosed)

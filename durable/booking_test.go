@@ -67,7 +67,7 @@ func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
 		want  Phase
 		due   time.Duration
 	}{
-		"waiting":    {time.Hour, PhaseWaiting, ClockMargin}, // Book may start until then
+		"waiting":    {time.Hour, PhaseWaiting, ClockMargin}, // Book may start until the time start
 		"booking":    {bookedBy - 1, PhaseBooking, bookedBy},
 		"polling":    {0, PhasePolling, 30 * time.Second},
 		"taken over": {0, PhasePolling, time.Minute},
@@ -84,7 +84,7 @@ func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
 
 // A process was frozen after its Book had ended. When it hands over, polls of other processes have already proven absence.
 func TestLateHandOverReopensAnAbsentBookingOnlyIfBookEndedLater(t *testing.T) {
-	absent := started() // its Book may run until bookedBy
+	absent := started() // the Book of this booking may run until bookedBy
 	absent.Recovery.EndedAt, absent.Ending = after(2*time.Minute), EndingAbsent
 	for ended, opens := range map[time.Duration]bool{0: false, 2 * time.Minute: false, 2*time.Minute + 1: true} {
 		_, ok := absent.handOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(ended)})

@@ -215,7 +215,7 @@ func TestAnswerToCancelDecidesTheNextPhase(t *testing.T) {
 			assert.Equal(t, hotelstays.KindOf(c.err()), hotelstays.KindOf(stored.err()))
 		})
 	}
-	confirmed := hotelstays.StatusMeanings{Confirmed: states.Confirmed} // no status is known to be cancelled
+	confirmed := hotelstays.StatusMeanings{Confirmed: states.Confirmed} // without Cancelled, no status means cancelled
 	assert.Equal(t, poll, sendingCancel(t).answered(at, status(2), nil, confirmed).phase(at))
 	assert.Equal(t, CancelDone, sendingCancel(t).answered(at, status(5), nil, confirmed).Ending)
 	for _, c := range []cancellation{waitingCancel(t, ""), sendingCancel(t).answered(at, status(3), nil, states)} {

@@ -73,9 +73,9 @@ func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 		require.NoError(e.t, e.cancel(toCancel))
 	}
 	for name, tc := range map[string]struct {
-		before    func(e *engine) // before the worker reads the cancellation
+		before    func(e *engine) // runs before the worker reads the cancellation
 		meanwhile func(e *engine)
-		reading   bool // whether meanwhile runs while the worker reads the order
+		reading   bool // true: the function meanwhile runs while the worker reads the order
 		delivered int
 		ending    durable.CancelEnding // the stored ending
 		round     int                  // the stored round

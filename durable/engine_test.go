@@ -34,18 +34,18 @@ type engine struct {
 	store     *memstore.Store
 	options   durable.Options[*memstore.Tx]
 	book      func() (*hotelstays.BookingOutcome, error)
-	step      func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) // replaces StepRecovery, unless nil
+	step      func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) // if set, replaces StepRecovery
 	orders    func(references []string) ([]types.Order, error)
 	answer    func()                  // called before Cancel returns
 	lost      error                   // the error that Cancel returns
 	given     []hotelstays.CallOption // options of the last Book or Cancel
 	limit     time.Duration           // time limit of the last Book or Cancel
-	asked     [][]string              // references of QueryOrders
+	asked     [][]string              // the references of each QueryOrders
 	priority  hotelstays.Priority     // priority of the last QueryOrders
-	cancels   []string                // supplierReferenceNos
+	cancels   []string                // supplierReferenceNos of the calls of Cancel
 	outcomes  []durable.Ending
 	cancelled []durable.CancelEnding
-	changes   []string // HotelConfirmNos
+	changes   []string // HotelConfirmNos that OnOrder received
 	log       logText
 	mu        sync.Mutex // guards what workers record
 }
@@ -493,7 +493,7 @@ func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 			return polled(hotelstays.BookingOpen, nil)(r)
 		}
 		for reference, due := range map[string]time.Time{"a first": time.Now().Add(-time.Hour), "z last": time.Now().Add(time.Second)} {
-			e.begin(reference) // a worker sends it
+			e.begin(reference) // a worker, and not the caller, sends the booking
 			row := e.row(durable.KindBooking, reference)
 			row.Due = due
 			e.store.Put(*row)

@@ -46,7 +46,7 @@ func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				last := len(c.errs) - 1
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // also if it never stops
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the test ends even if Repeat never stops
 				defer cancel()
 				assert.Equal(t, c.errs[last], durable.Repeat(ctx, func() error {
 					calls++

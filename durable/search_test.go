@@ -85,7 +85,7 @@ func sized(w model.World) model.World {
 			w.Faults, w.Cancels, w.ShowsWithin = 0, 1, 2*time.Minute
 		}
 	}
-	if w.Cancels > 0 && !w.Found && !w.Alone { // the world with two workers has more states
+	if w.Cancels > 0 && !w.Found && !w.Alone { // a world with two workers has too many states
 		w.Acts, w.Rounds = 0, 1
 	}
 	return w

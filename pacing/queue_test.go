@@ -74,10 +74,10 @@ func TestLoudAccountDelaysOnlyItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			type request struct {
 				account int
-				at      float64 // in seconds
+				at      float64 // the time of the request, in seconds
 			}
 			var q Queue[request]
-			var waits [2][]float64 // of the loud account, and of the others
+			var waits [2][]float64 // [0]: waits of the loud account; [1]: waits of the other accounts
 			rnd, next := rand.New(rand.NewPCG(1, 2)), 0.0
 			for slot := 0; slot < limit*seconds || q.Len() > 0; slot++ {
 				now := float64(slot) / limit

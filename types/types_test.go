@@ -74,7 +74,7 @@ func TestMoneyEqualComparesByValue(t *testing.T) {
 		{eur("1E+2"), eur("100"), true},
 		{eur("120.5"), eur("120.51"), false},
 		{eur("120.5"), Money{Currency: "USD", Amount: "120.5"}, false},
-		{eur("1,5"), eur("1,5"), true}, // invalid, with the same text
+		{eur("1,5"), eur("1,5"), true}, // both amounts are invalid, but their text is the same
 		{eur("1,5"), eur("1,50"), false},
 		{eur("0"), eur(""), false},
 		{Money{}, Money{}, true},

@@ -21,7 +21,7 @@ import (
 // above the limit.
 type remote struct {
 	limit   int
-	header  bool                               // answers carry Server-Cost-Milliseconds
+	header  bool                               // true: the answers have the header Server-Cost-Milliseconds
 	delay   func(rnd *rand.Rand) time.Duration // the delay of the network, in one direction
 	cost    func(rnd *rand.Rand) time.Duration // the time that the service needs for an answer
 	hangUps float64                            // share of requests whose callers hang up before the answer
@@ -124,7 +124,7 @@ func TestServiceNeverReceivesMoreRequestsThanTheLimit(t *testing.T) {
 // Callers that send without pauses use nearly the whole rate limit. The network takes 20 ms there and back, and up to 9 ms
 // more.
 func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
-	const jitter = 4500 * time.Microsecond // in each direction
+	const jitter = 4500 * time.Microsecond // the maximum jitter in each direction
 	for _, test := range []struct {
 		name     string
 		cost     time.Duration // the time that the service needs for an answer

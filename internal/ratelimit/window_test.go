@@ -91,7 +91,7 @@ func TestNewCallerDoesNotOvertakeWaitingCallers(t *testing.T) {
 		mustAcquire(t, w, 1)
 		next := waiter(t, w)
 		w.mu.Lock()
-		w.timer.Stop() // a timer that is late
+		w.timer.Stop() // as if the timer were late
 		w.mu.Unlock()
 		time.Sleep(time.Second)
 

@@ -17,7 +17,7 @@ import (
 )
 
 func asJSON(secret string) string {
-	text, _ := json.Marshal(secret) // a string cannot fail
+	text, _ := json.Marshal(secret) // the encoding of a string cannot fail
 	return string(text[1 : len(text)-1])
 }
 

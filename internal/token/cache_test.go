@@ -43,7 +43,7 @@ type service struct {
 	sameText bool          // all tokens have the same text
 
 	fetches  atomic.Int64
-	accepted sync.Map // tokens
+	accepted sync.Map // the tokens that the service accepts
 }
 
 func (s *service) fetch(context.Context) (types.Secret, time.Duration, error) {
@@ -138,7 +138,7 @@ func withCache(t *testing.T, s *service, test func(t *testing.T, s *service, c *
 func TestCallsUseTheOldTokenWhileItIsRenewed(t *testing.T) {
 	for lifetime, window := range map[time.Duration]time.Duration{
 		24 * time.Hour:   5 * time.Minute,
-		10 * time.Minute: time.Minute, // a tenth of a short life
+		10 * time.Minute: time.Minute, // a tenth of the lifetime, if the lifetime is short
 	} {
 		t.Run(lifetime.String(), func(t *testing.T) {
 			withCache(t, &service{lifetime: lifetime}, func(t *testing.T, s *service, c *token.Cache) {
@@ -238,7 +238,7 @@ func TestFailedRenewalIsRetriedAfterGrowingPauses(t *testing.T) {
 
 				s.err = nil
 				time.Sleep(30 * time.Second)
-				s.mustCall(t, 1, c) // renews
+				s.mustCall(t, 1, c) // this call renews the token
 				synctest.Wait()
 			}
 		})

@@ -22,7 +22,7 @@ const sharedKey = "environment ticket:app"
 type store struct {
 	mu         sync.Mutex
 	token      types.Token
-	fails      func(context.Context, types.Token) error // if set, each method calls it instead
+	fails      func(context.Context, types.Token) error // if set, each method only calls this function
 	keeps      bool                                     // CompareAndDelete does nothing
 	leased     bool
 	onTryLease func()

@@ -111,7 +111,7 @@ type tokenSeries struct {
 	n     int
 	err   error
 	reads int    // the number of reads that succeed before err
-	read  func() // if set, each read calls it
+	read  func() // if set, each read calls this function
 }
 
 func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {

@@ -107,9 +107,9 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 	old := listen(t) // answers every ClientHello with TLS 1.0
 	serve(t, old, func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 4096))
-		hello := append([]byte{22, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1}, make([]byte, 32+1)...) // random, no session
+		hello := append([]byte{22, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1}, make([]byte, 32+1)...) // the random bytes, and an empty session id
 		_, _ = conn.Write(append(hello, 0xc0, 0x13, 0, 0))
-		_, _ = conn.Read(make([]byte, 4096)) // the client's alert
+		_, _ = conn.Read(make([]byte, 4096)) // reads the client's alert
 		conn.Close()
 	})
 	for _, tc := range []struct {
