@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Catalog is the size of the generated world. Zero fields take their defaults.
+// Catalog sets the numbers of generated places, hotels, rooms and rates. Zero fields take their defaults.
 type Catalog struct {
 	Countries           int `json:"countries"`           // default 3, at most 24
 	ProvincesPerCountry int `json:"provincesPerCountry"` // default 2, at most 100,000

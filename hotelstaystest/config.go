@@ -52,7 +52,7 @@ type Config struct {
 	// Seed is the seed of the generated world and of the faults' random draws. The default
 	// is 1.
 	Seed uint64 `json:"seed,omitzero"`
-	// Catalog is the size of the generated world.
+	// Catalog sets the numbers of generated places, hotels, rooms and rates.
 	Catalog Catalog `json:"catalog,omitzero"`
 
 	// Accounts are the credentials that can get tickets. Each account has its own orders. [Server.AppKey] is the key
@@ -197,8 +197,8 @@ type Variants struct {
 	// Available is CheckAvail's status of an available offer: 1, the default, or 2. An
 	// unavailable offer has the other number.
 	Available int `json:"available,omitzero"`
-	// BusinessFailureStatus is the HTTP status, 200 to 499, of Book's answer to a moved
-	// rate or a duplicate booking. The default is 200.
+	// BusinessFailureStatus is the HTTP status, 200 to 499, with which Book refuses a duplicate
+	// booking, or an offer that has changed since CheckAvail. The default is 200.
 	BusinessFailureStatus int `json:"businessFailureStatus,omitzero"`
 	// NullOrders makes QueryOrders answer "orders": null instead of an empty list.
 	NullOrders bool `json:"nullOrders,omitzero"`
@@ -307,7 +307,7 @@ func (w *WebhookConfig) setDefaults() {
 	w.Events = events
 }
 
-// clone returns a copy that shares nothing with c.
+// clone returns a copy that shares no memory with c.
 func (c Config) clone() Config {
 	for _, list := range []*[]string{
 		&c.TLSNames, &c.Markets, &c.Notices, &c.RequiredGuestFields, &c.Webhooks.CallbackHosts, &c.Control.Hosts,

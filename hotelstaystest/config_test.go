@@ -1,4 +1,4 @@
-// Configurations: their defaults, their faults, and their JSON.
+// Configurations: their defaults, their errors, and their JSON.
 
 package hotelstaystest
 

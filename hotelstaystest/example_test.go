@@ -44,7 +44,7 @@ func Example() {
 	// 1 1
 }
 
-// A fault makes an operation fail. The ledger records which request met it.
+// A fault makes an operation fail. The ledger records on which request the fault has acted.
 func ExampleServer_Inject() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()

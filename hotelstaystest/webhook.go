@@ -20,8 +20,8 @@ type WebhookTrigger string
 
 // The triggers.
 const (
-	OnBook    WebhookTrigger = "book"    // Book
-	OnConfirm WebhookTrigger = "confirm" // the confirmation
+	OnBook    WebhookTrigger = "book"    // Book has made the order
+	OnConfirm WebhookTrigger = "confirm" // the order is confirmed
 	OnAmend   WebhookTrigger = "amend"   // Server.AmendOrder
 	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus with the status cancelled
 	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus with any other status

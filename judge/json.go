@@ -56,7 +56,7 @@ func (v value) byte() byte {
 	return 0
 }
 
-// unquoted returns the string that raw encodes, or "" if raw is malformed.
+// unquoted returns the value of the JSON string raw, or "" if raw is malformed.
 func unquoted(raw []byte) string {
 	if wire.SkipPlain(raw, 1) == len(raw)-1 {
 		return string(raw[1 : len(raw)-1])

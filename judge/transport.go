@@ -1,4 +1,4 @@
-// A transport and a webhook handler send exchanges to the judge through a queue. Test judges without a queue.
+// A transport and a webhook handler send exchanges to the judge through a queue. The function Test makes a judge without a queue.
 
 package judge
 

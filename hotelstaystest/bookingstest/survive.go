@@ -192,7 +192,7 @@ func (w *World[Tx]) createTables(bookings int) {
 	}))
 }
 
-// AnyReference returns the reference of one of the bookings of Survive.
+// AnyReference returns the reference of a random booking that [World.Survive] makes.
 func AnyReference(bookings int) string { return fmt.Sprint("ref-", rand.IntN(bookings)) }
 
 // count returns the number of rows of a table. The argument may also have a WHERE clause, such as "surprises WHERE n >
@@ -361,7 +361,7 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 		float64(polls)/float64(len(references))/days)
 }
 
-// number returns the number in a reference of Survive.
+// number returns the number in a reference such as "ref-7".
 func number(reference string) (i int) {
 	_, _ = fmt.Sscanf(reference, "ref-%d", &i)
 	return i

@@ -43,7 +43,7 @@ type Fleet[Tx any] struct {
 	Open func(durable.Options[Tx]) durable.Bookings[Tx]
 	// Work starts the workers of a process. They run until stop is called or the test ends.
 	Work func(durable.Bookings[Tx]) (stop func())
-	// Pass moves open bookings forward in time, unless a worker works on them at the moment.
+	// Pass makes time pass for the open bookings, except for bookings on which a worker works at the moment.
 	Pass func(time.Duration)
 	// Stored returns the latest booking of a reference.
 	Stored func(reference string) Booking

@@ -265,7 +265,7 @@ type service struct {
 	stored []chaostest.Outcome
 }
 
-// book books for a guest, and returns the order's number, or "" after an error.
+// book makes a booking for a guest. It returns the order's number, or "" after an error.
 func (s *service) book(reference, guest string) string {
 	req := s.offer.Request(reference)
 	req.Guests[0].LastName = guest

@@ -119,7 +119,7 @@ func (w *writer) interfaceType(name, declared string, i *types.Interface) {
 	}
 	slices.Sort(methods)
 	switch {
-	case !i.IsMethodSet(): // a constraint
+	case !i.IsMethodSet(): // the interface is a type constraint
 		w.line("type %s %s", declared, w.text(i))
 	case open:
 		w.line("type %s interface { %s }", declared, strings.Join(methods, "; "))

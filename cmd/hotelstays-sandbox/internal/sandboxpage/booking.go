@@ -17,7 +17,7 @@ import (
 const (
 	maxBookings   = 20
 	maxSteps      = 40 // maximum number of steps that the page shows for a booking
-	maxReferences = 3  // a request with more references belongs to no single booking, and is left out
+	maxReferences = 3  // a request with more references belongs to no single booking, so only the journal lists it
 )
 
 // booking is the template data for the requests, orders and webhooks of one customerReferenceNo.

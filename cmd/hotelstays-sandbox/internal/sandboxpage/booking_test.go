@@ -148,7 +148,7 @@ func TestPageListsTheNewestBookingsFirst(t *testing.T) {
 		assert.Equal(t, "trip-c 3 1", fmt.Sprint(last.Reference, " ", last.ID, " ", last.Earlier))
 		assert.Len(t, last.Steps, maxSteps)
 
-		for query, want := range map[string]string{ // filter to first reference and number of bookings
+		for query, want := range map[string]string{ // maps a filter to the first reference and the number of bookings
 			"bookings=2": "trip-b 2", "bookings=9": "trip-b 2", "reference=+TRIP-C+": "trip-c 1", "state=no+order": "trip-v 20",
 			"state=confirmed": " 0", "operation=QueryOrders": "trip-v 20", "operation=Book": " 0", "reference=trip-&bookings=2": "trip-b 2",
 		} {

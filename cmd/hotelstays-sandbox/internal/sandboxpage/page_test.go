@@ -48,7 +48,7 @@ func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
 
 func TestPageServesOnlyItsPaths(t *testing.T) {
 	srv := start(t)
-	for path, want := range map[string]string{ // path to Content-Type, or to HTTP status
+	for path, want := range map[string]string{ // maps a path to its Content-Type or its HTTP status
 		"/_sandbox/":                         "text/html; charset=utf-8",
 		"/_sandbox/page/static/page.js":      "text/javascript; charset=utf-8",
 		"/_sandbox/page/static/page.css":     "text/css; charset=utf-8",
