@@ -71,7 +71,7 @@ var kindRows = []kindRow{
 		next: "check that the credential is right, and that it belongs to this environment"}},
 	{sentinel{KindForbidden, "not permitted"}, http.StatusBadGateway, answers{
 		status: http.StatusForbidden,
-		next:   "check the account's scopes, and whether it needs a market or a user reference"}},
+		next:   "check the account's scopes, and whether the call needs another market (WithMarket) or user (WithUserRef)"}},
 	{sentinel{KindNotFound, "not found"}, http.StatusNotFound, answers{
 		code: types.CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher},
 		only: []Operation{OpOrderVoucher, OpCancel},
@@ -81,7 +81,7 @@ var kindRows = []kindRow{
 		next: "wait, or send less: all processes with this client IP address share the limit"}},
 	{sentinel{KindDuplicateBooking, "an active booking has the same content"}, http.StatusConflict, answers{
 		code: types.CodeDuplicateBooking, listedFor: []Operation{OpBook},
-		next: "nothing was booked; read the order that the message names with QueryOrders, and cancel it if it is not wanted"}},
+		next: "nothing was booked; the message names an order: read that order with QueryOrders, and cancel it if it is not wanted"}},
 	{sentinel{KindVoucherTooLarge, "voucher document too large to be inlined"}, http.StatusBadRequest, answers{
 		code: types.CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
 		next: "call OrderVoucher without IncludeDocument, and use DownloadURL"}},

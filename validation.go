@@ -131,7 +131,7 @@ func (f *faults) secret(path, value string) {
 func (f *faults) session(id string, required bool) {
 	switch {
 	case required && strings.TrimSpace(id) == "":
-		f.add("Session-Id", "is required; use Basic.SessionID of the search, and store it with the booking, for Cancel")
+		f.add("Session-Id", "is required; set SessionID to Basic.SessionID of the search, and store it with the booking, for Cancel")
 	case !isHeaderValue(id):
 		f.add("Session-Id", "contains characters that a header cannot carry")
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -114,17 +115,20 @@ func bookAndRecover(ctx context.Context, client *hotelstays.Client) error {
 	}
 	order = outcome.Order
 	if !outcome.Changes.Within(hotelstays.Tolerance{}) { // booked, but at another price or with other terms
-		tell(reference, outcome.Changes)
+		tell(reference, outcome.Changes) // your function: it tells the traveller
 	}
 	return nil
 }
 
 func afterTheBooking(ctx context.Context, client *hotelstays.Client, path string) error {
-	order, err := client.AwaitOrder(ctx, reference) // until the status is no longer 0 or 1
+	order, err := client.AwaitOrder(ctx, reference) // until the status is no longer 0 or 1: give ctx a deadline
 	if err != nil {
 		return err
 	}
 	voucher := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
+	if _, err := client.AwaitVoucher(ctx, voucher); err != nil { // the document is made after the confirmation
+		return err
+	}
 	if _, err := client.SaveVoucher(ctx, voucher, path); err != nil { // writes only a verified document
 		return err
 	}
@@ -151,7 +155,12 @@ func continueBooking(ctx context.Context, client *hotelstays.Client) error {
 
 func receiveWebhooks() error {
 	webhooks, err := hotelstays.NewWebhookHandler(
-		hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}},
+		hotelstays.WebhookOptions{
+			Secrets: []types.Secret{signingSecret},
+			OnError: func(r *http.Request, err error) { // without OnError nobody notices a wrong secret
+				slog.WarnContext(r.Context(), "webhook refused", "err", err)
+			},
+		},
 		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
 			return handle(ctx, event) // after an error the service may deliver the event again
 		})
@@ -285,7 +294,6 @@ func TestNoBookingIsLost(t *testing.T) {
 	srv.Inject(hotelstaystest.Fault{ // the service makes the order, and its answer is lost
 		Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true,
 	})
-
 	if err := yourBooking(client, srv.CityName(0)); err != nil {
 		t.Fatal(err)
 	}

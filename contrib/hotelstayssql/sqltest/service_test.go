@@ -79,7 +79,12 @@ func run(ctx context.Context, cfg config) error {
 	if err != nil {
 		return err
 	}
-	webhooks, err := hotelstayssql.NewWebhookHandler(journal, hotelstays.WebhookOptions{Secrets: cfg.secrets()}, nil)
+	webhooks, err := hotelstayssql.NewWebhookHandler(journal, hotelstays.WebhookOptions{
+		Secrets: cfg.secrets(),
+		OnError: func(r *http.Request, err error) { // without OnError nobody notices a wrong secret
+			slog.WarnContext(r.Context(), "webhook refused", "err", err)
+		},
+	}, nil)
 	if err != nil {
 		return err
 	}
