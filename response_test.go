@@ -831,7 +831,7 @@ func (c *endingCtx) Err() error {
 	return nil
 }
 
-// Two mismatches anywhere in an answer cost hardly anything, even if an offer is left out. Two mismatches in each order
+// Two mismatches in an answer cost almost no memory, even if an offer is left out. Two mismatches in each order
 // or hotel cost the memory of the listed paths.
 func TestMismatchesTakeLittleMemory(t *testing.T) {
 	const elements = 33

@@ -23,13 +23,13 @@ import (
 // No order stays open, no matter how a service confirms, cancels, hides or loses orders.
 func TestNoOrderIsLeftOpen(t *testing.T) {
 	const both = "book/price book/gender-forms"
-	kept := func(q *question) { // no Cancel is executed
+	kept := func(q *question) { // the service executes no Cancel
 		if q.path == opCancel.Path() {
 			q.body["supplierReferenceNo"] = "none"
 		}
 	}
 	unanswered := func(a *reply) { a.status, a.err = 0, errors.New("the connection is lost") }
-	lost := func(books int) fault { // the first Books never arrive
+	lost := func(books int) fault { // the first Books never arrive; the parameter books is their number
 		n := 0
 		return fault{op: opBook, asked: func(q *question) {
 			if n++; n <= books {

@@ -88,7 +88,7 @@ func TestCleanupCancelsTheOrdersOfAKilledRun(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { // virtual time, because a proof of absence takes ten minutes
 					cfg := p.config()
 					cfg.HTTPClient = &http.Client{Transport: fault{op: opQueryOrders, asked: func(*question) {
-						if polls++; polls == 4 { // after the first poll
+						if polls++; polls == 4 { // after the first poll, an hour passes in the sandbox
 							srv.Advance(time.Hour)
 						}
 					}}.before(through)}

@@ -233,7 +233,7 @@ var limitRules = append(rules("", []line{
 	}},
 	{"limits/own", "requests of one operation do not count towards the rate limit of another", func(r *run) {
 		var shared []operation
-		for range 3 { // another process behind the same address may send a request at the same time once, but hardly three times
+		for range 3 { // another process behind the same address may disturb one try, but hardly three tries
 			r.offer()
 			r.wait(1100 * time.Millisecond)
 			var now []operation

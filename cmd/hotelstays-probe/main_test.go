@@ -94,7 +94,7 @@ func TestListSendsNothing(t *testing.T) {
 	}
 }
 
-// The page shows texts of the service, and none of them runs as a script.
+// The page shows texts of the service, and no such text runs as a script.
 func TestPageEscapesTextsOfTheService(t *testing.T) {
 	report := reported(t)
 	const script = `<script>alert(1)</script>`

@@ -52,7 +52,7 @@ func (causeLimiter) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) 
 
 // stage is the part of a call during which its ctx ends.
 type stage struct {
-	sent   bool // the request may have arrived
+	sent   bool // true: the request may have arrived
 	client func(t *testing.T) *hotelstays.Client
 }
 
@@ -114,7 +114,7 @@ var ends = map[string]func(context.Context, error) (context.Context, context.Can
 // The cause does not decide whether the request counts as sent.
 func TestErrorOfACallDoesNotWrapTheCauseOfItsCtx(t *testing.T) {
 	calls := testkit.Helpers(t.TempDir())
-	delete(calls, "ValidateBook") // makes no call
+	delete(calls, "ValidateBook") // ValidateBook sends nothing
 	mayHaveActed := map[string]bool{"BookAndRecover": true, "CancelAndRead": true}
 	for op, call := range operationCalls {
 		calls[string(op)] = call

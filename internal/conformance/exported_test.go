@@ -24,7 +24,7 @@ import (
 	values "github.com/hotelstays/hotelstays-go/types"
 )
 
-// Otherwise rows and logs would be empty, and a forgotten field would have a meaning. Exceptions are values of the
+// If a constant were the zero value, a field that nobody has set would have a meaning. Exceptions are values of the
 // service, and the default priority.
 func TestNoConstantIsTheZeroValue(t *testing.T) {
 	var found []string

@@ -39,7 +39,7 @@ func TestMethodsOfZeroValuesDoNotPanic(t *testing.T) {
 		listed[v.Type().Elem().Name()] = true
 		assert.NotContains(t, fmt.Sprintf("%v %+v %#v %s", zero, zero, v.Elem(), zero), "PANIC")
 		for method := range v.Type().Methods() {
-			if method.Name != "Format" { // fmt has called it
+			if method.Name != "Format" { // fmt has called Format already
 				assert.NotPanics(t, func() { callOnZero(t, v, method) }, "%s.%s", v.Type(), method.Name)
 			}
 		}

@@ -80,7 +80,7 @@ type watchedBody struct {
 
 func (c *watchedBody) Close() error { c.closed = true; return nil }
 
-// If a body were not closed, its connection would stay open for ever. The timer of an http.Client's Timeout would stay, too.
+// A body that is not closed would keep its connection open. The timer of an http.Client's Timeout would also continue.
 func TestEveryAnswersBodyIsClosedAndItsCtxEnds(t *testing.T) {
 	for name, reader := range map[string]io.Reader{
 		"whole":     strings.NewReader("{}"),
