@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -50,6 +51,28 @@ func TestFleetKeepsTheLimitThroughAnOutage(t *testing.T) {
 	}
 }
 
+// Redis answers too late, so every call of Redis takes Timeout.
+func TestFallbackGrantsAllItsSlotsWhileRedisHangs(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 1}, func(t *testing.T, _ *mini, a, _ *process) {
+		hang := func(redis.Cmder) { time.Sleep(2 * defaultTimeout) }
+		a.link.before.Store(&hang)
+		a.take(t, key, 1)
+		time.Sleep(2 * window)
+		for _, callers := range []int{1, 4 * limit} {
+			sent := &traffic{key: key, callers: callers}
+			sent.driveFor(30*time.Second, a)
+			assert.GreaterOrEqual(t, len(sent.arrived), 29*limit, "%d callers", callers)
+		}
+		for range 20 { // with fewer calls than slots, no call waits for Redis
+			time.Sleep(777 * ms)
+			assert.Less(t, took(t, a, 1), window/2)
+		}
+		a.link.before.Store(nil)
+		time.Sleep(time.Minute)
+		assert.True(t, a.idle())
+	})
+}
+
 // An idle process finds Redis again while other processes still use their parts of the limit.
 func TestRateLimitHoldsWhileOnlyOneProcessHasReconnectedToRedis(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, b *process) {
@@ -62,7 +85,11 @@ func TestRateLimitHoldsWhileOnlyOneProcessHasReconnectedToRedis(t *testing.T) {
 		go sent.drive(ctx, b)
 		time.Sleep(10 * time.Second)
 		a.link.down.Store(false)
-		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // a turn that gets no reply fails after this time
+		slow := func(redis.Cmder) { time.Sleep(defaultTimeout - ms) }
+		time.AfterFunc(defaultTimeout, func() { // a turn that gets no reply fails after this time
+			b.link.before.Store(&slow)
+			b.link.down.Store(false)
+		})
 		sent.drive(ctx, a)
 		synctest.Wait()
 		sent.keptLimit(t, full)

@@ -37,14 +37,16 @@ type keyLimiter struct {
 	limit   int
 	keys    []string // names of the Redis keys that turn.lua uses
 
-	mu      sync.Mutex  // guards all fields below
-	timer   *time.Timer // starts the next turn
-	taking  bool        // whether a turn is in progress
-	turns   int64       // number of turns that have begun
-	waiters pacing.Queue[chan grant]
-	place   place
-	paused  time.Time // end of the pause: before this time, no caller gets a slot
-	outage  outage
+	mu        sync.Mutex    // guards all fields below
+	timer     *time.Timer   // starts the next turn
+	taking    bool          // whether a turn is in progress
+	turns     int64         // number of turns that have begun
+	roundTrip time.Duration // duration of the last turn that got a reply
+	waiters   pacing.Queue[chan grant]
+	place     place
+	paused    time.Time // end of the pause: before this time, no caller gets a slot
+	outage    outage
+	fallen    int // number of callers that wait for a slot of the fallback
 	slots
 }
 
@@ -63,7 +65,9 @@ type place struct {
 
 // outage describes a failure of Redis. It is zero while Redis is available.
 type outage struct {
-	err     error // last error of Redis
+	err     error           // last error of Redis
+	over    context.Context // ends when Redis is available again
+	end     context.CancelFunc
 	retryAt time.Time
 	// giveUpAt is the time at which the retries end if no caller waits. All leases in Redis have ended by then.
 	giveUpAt time.Time
@@ -96,16 +100,7 @@ func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitReques
 		if l.limiter.fallback == nil || !errors.Is(err, ErrUnavailable) {
 			return p, err
 		}
-		l.mu.Lock()
-		retryAt := l.outage.retryAt
-		l.mu.Unlock()
-		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // no deadline, because the fallback would refuse an early one
-		stop := context.AfterFunc(ctx, cancel)
-		retry := time.AfterFunc(time.Until(retryAt), cancel)
-		p, err = l.limiter.fallback.Acquire(bounded, req)
-		retry.Stop()
-		stop()
-		cancel()
+		p, err = l.fallBack(ctx, req)
 		if err != nil && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -113,6 +108,31 @@ func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitReques
 			return p, err
 		}
 	}
+}
+
+// fallBack waits for a slot of the fallback. The error is context.Canceled if the outage ends.
+func (l *keyLimiter) fallBack(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	l.mu.Lock()
+	over := l.outage.over
+	if over == nil {
+		l.mu.Unlock()
+		return nil, context.Canceled
+	}
+	l.fallen++
+	l.schedule()
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.fallen--
+		if l.outage.err != nil {
+			l.outage.giveUpAt = later(l.outage.giveUpAt, time.Now().Add(l.limiter.opts.Lease))
+		}
+	}()
+	bounded, cancel := context.WithCancel(over) // without the deadline of ctx, because the fallback would refuse an early one
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	return l.limiter.fallback.Acquire(bounded, req)
 }
 
 // wait waits until Redis grants a slot, the call of Redis fails, or ctx ends.
@@ -151,13 +171,15 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 }
 
 // refusal returns an error if a call should not wait: its deadline is before the end of a pause, or Redis is
-// unavailable. The caller of refusal holds l.mu.
+// unavailable. With a fallback, no call waits for a retry, because the retry may take Timeout. The caller of refusal holds
+// l.mu.
 func (l *keyLimiter) refusal(ctx context.Context) error {
+	now := time.Now()
 	switch end, ok := ctx.Deadline(); {
 	case ok && end.Before(l.paused):
 		return fmt.Errorf("%w: the service asked for a pause until %s, which is after the deadline of this call",
 			hotelstays.ErrRateLimited, l.paused.UTC().Format(time.RFC3339))
-	case time.Now().Before(l.outage.retryAt):
+	case now.Before(l.outage.retryAt), l.limiter.fallback != nil && l.retrying(now):
 		return l.outage.err
 	}
 	return nil
@@ -210,11 +232,14 @@ func (l *keyLimiter) due(now time.Time) time.Time {
 	case waiting > 0:
 		at = sooner(at, l.place.servedAt)
 	}
-	if retryAt := l.outage.retryAt; retryAt.Before(l.outage.giveUpAt) || !at.IsZero() {
+	if retryAt := l.outage.retryAt; l.retrying(retryAt) || !at.IsZero() {
 		at = later(at, retryAt)
 	}
 	return at
 }
+
+// retrying reports whether the process calls Redis at the given time of an outage, although no caller waits for it.
+func (l *keyLimiter) retrying(at time.Time) bool { return l.fallen > 0 || at.Before(l.outage.giveUpAt) }
 
 // sooner returns the earlier of a and b, or b if a is zero.
 func sooner(a, b time.Time) time.Time {
@@ -241,6 +266,7 @@ func (l *keyLimiter) takeTurn() {
 	if err != nil {
 		l.turnFailed(t, err)
 	} else {
+		l.roundTrip = time.Since(t.began)
 		l.apply(r)
 	}
 	l.taking = false
@@ -254,7 +280,8 @@ func (l *keyLimiter) takeTurn() {
 // begin collects the input of the next call of turn.lua. The caller of begin holds l.mu.
 func (l *keyLimiter) begin(now time.Time) turn {
 	l.turns++
-	t := turn{report: l.collect(now), number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now))}
+	t := turn{report: l.collect(now), number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now)),
+		roundTrip: l.roundTrip}
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Waiting()
 	}
@@ -269,12 +296,19 @@ func (l *keyLimiter) begin(now time.Time) turn {
 // processes that still use the fallback may send requests until they reach Redis. The service counts their last
 // requests for one more window.
 func (l *keyLimiter) restAfterOutage() time.Duration {
-	return retryPause + l.limiter.opts.Timeout + l.window()
+	rest := retryPause + l.limiter.opts.Timeout + l.window()
+	if l.limiter.fallback != nil {
+		rest += l.limiter.opts.Timeout // the fallback grants slots also during the turn that reaches Redis again
+	}
+	return rest
 }
 
 // apply stores the reply of Redis, and passes the granted slots to waiting callers. The caller of apply holds l.mu.
 func (l *keyLimiter) apply(r reply) {
 	now := time.Now()
+	if l.outage.err != nil {
+		l.outage.end()
+	}
 	l.outage = outage{}
 	l.place = place{r.tickets, r.maxTickets, now.Add(r.wait)}
 	l.transit.Enough = 10 * r.maxTickets
@@ -305,6 +339,9 @@ func (l *keyLimiter) turnFailed(t turn, err error) {
 	}
 	if l.outage.err == nil || t.want != [3]int{} { // Redis may have granted slots before the call failed; a later turn must return them
 		l.outage.giveUpAt = now.Add(l.limiter.opts.Lease)
+	}
+	if l.outage.err == nil {
+		l.outage.over, l.outage.end = context.WithCancel(context.Background())
 	}
 	l.outage.giveUpAt = later(l.outage.giveUpAt, l.paused)
 	if errors.Is(err, redis.ErrClosed) { // no retry, because a closed client stays closed

@@ -97,6 +97,18 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 	}
 }
 
+// The queue must not drop the process because its turns arrive late.
+func TestProcessFarFromRedisGetsSlots(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, near, far *process) {
+		slow := func(redis.Cmder) { time.Sleep(400 * ms) }
+		far.link.before.Store(&slow)
+		sent := &traffic{key: key, callers: 2 * limit}
+		sent.driveFor(30*time.Second, near, far)
+		assert.GreaterOrEqual(t, len(sent.granted[far]), 30*limit/4)
+		far.link.before.Store(nil)
+	})
+}
+
 // Processes behind another client IP address have another prefix.
 func TestLimitersWithDifferentPrefixesShareNoSlots(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {

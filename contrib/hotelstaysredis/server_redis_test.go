@@ -55,6 +55,24 @@ func TestServerWithOldDataKeepsTheLimit(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(sent), window)
 }
 
+// The ACL of one process denies INFO, so this process does not know the id of the server's run.
+func TestServerMemoryStaysIfOnlySomeProcessesMayReadInfo(t *testing.T) {
+	t.Parallel()
+	own := startServer(t)
+	admin := connectTo(t, own.addr)
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "managed", "on", ">password", "~*", "+@all", "-@dangerous").Err())
+	managed := redis.NewClient(&redis.Options{Addr: own.addr, Username: "managed", Password: "password"})
+	defer managed.Close()
+	a, b := limiterAt(t, own.addr, RateLimiterOptions{}), newProcess(t, managed, RateLimiterOptions{})
+	var created []string
+	for _, p := range []*process{a, b, a} {
+		p.take(t, key, 1)
+		settle(t, p)
+		created = append(created, admin.HGet(t.Context(), p.ofKey(key).keys[0], "since").Val())
+	}
+	assert.Equal(t, []string{created[0], created[0], created[0]}, created, "otherwise the limiter would rest at every turn")
+}
+
 // A cluster refuses scripts with keys of several slots.
 func TestServerClusterRunsEveryScript(t *testing.T) {
 	t.Parallel()

@@ -21,11 +21,12 @@ var turnScript = redis.NewScript(turnSource)
 // turn is the input of one call of turn.lua: a report, and how many slots the process needs.
 type turn struct {
 	report
-	number int64 // number of the turn; Redis ignores a turn if it has already received a higher number
-	began  time.Time
-	want   [3]int        // number of waiting callers of each priority
-	first  int64         // number that the next permit gets
-	rest   time.Duration // how long Redis must grant no slot
+	number    int64 // number of the turn; Redis ignores a turn if it has already received a higher number
+	began     time.Time
+	want      [3]int        // number of waiting callers of each priority
+	first     int64         // number that the next permit gets
+	rest      time.Duration // how long Redis must grant no slot
+	roundTrip time.Duration // duration of the last turn
 }
 
 type reply struct {
@@ -44,7 +45,7 @@ func (l *keyLimiter) exchange(t turn) (reply, error) {
 		l.limiter.id, l.name, t.number, l.limit,
 		window.Microseconds(), (opts.Lease + l.window()).Microseconds(),
 		fmt.Sprint(t.want), t.first, t.rest.Microseconds(), l.restAfterOutage().Microseconds(),
-		t.refusedAgo(), t.ages(), fmt.Sprint(t.unused), fmt.Sprint(t.renewed))
+		t.refusedAgo(), t.ages(), fmt.Sprint(t.unused), fmt.Sprint(t.renewed), t.roundTrip.Microseconds())
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return reply{}, fmt.Errorf("no answer within %s", opts.Timeout)

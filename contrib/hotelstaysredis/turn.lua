@@ -34,6 +34,7 @@ local initial_rest = tonumber(ARGV[10]) -- grant nothing for this long after the
 local refused = tonumber(ARGV[11])     -- how long ago the process got a 429 that it has not reported; negative: there was none
 local arrived = ARGV[12]               -- permits of requests that left, as number:age of the arrival
 local unused, renewed = ARGV[13], ARGV[14] -- numbers of permits
+local round_trip = tonumber(ARGV[15])  -- how long the process's last turn took
 
 local patience = 250000      -- the next turn is due after this at the latest, because slots become free early and processes die
 local rest_patience = 5000000 -- like patience, but during a rest, which never becomes shorter
@@ -55,9 +56,9 @@ end
 redis.call('SET', turn, text(number), 'PX', 60000)
 
 -- The memory.
-local info = redis.pcall('INFO', 'server') -- ACLs may deny it
-local this = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or 'unknown'
 local run, since, last, used = unpack(redis.call('HMGET', memory, 'run', 'since', 'last', name))
+local info = redis.pcall('INFO', 'server') -- ACLs may deny it, even to some processes only
+local this = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or run or 'unknown'
 if run ~= this or tonumber(last) > now + window then -- normal jitter of a clock is less than a window
 	redis.call('DEL', memory)
 	redis.call('HSET', memory, 'run', this, 'since', text(now))
@@ -219,6 +220,6 @@ if waiting > 0 then
 		wait = math.min(math.max(wait, rest_until - now), rest_patience)
 	end
 	wait = math.max(wait, soonest)
-	redis.call('ZADD', alive, text(now + wait + grace), me)
+	redis.call('ZADD', alive, text(now + wait + round_trip + grace), me)
 end
 return {granted, waiting, max_tickets, math.ceil(wait), math.ceil(refused)}
