@@ -14,7 +14,7 @@ import (
 )
 
 // ErrUnknownAccount: Options.Clients has no client of the account.
-var ErrUnknownAccount = errors.New("no client of this account is known")
+var ErrUnknownAccount = errors.New("no client of this account is known; make Clients return one")
 
 var errNoAccount = errors.New("these Bookings serve many accounts; call ForAccount first")
 

@@ -186,7 +186,8 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 		e.wakeRun()
 		return nil, marked.unknown(outcome, bookErr)
 	}
-	return is.outcome, e.failed(cmp.Or(err, is.err), "reference %q is %s, but that was not stored", id.Reference, EndingOf(is.outcome))
+	return is.outcome, e.failed(cmp.Or(err, is.err), "the booking under reference %q is %s, but that was not stored",
+		id.Reference, EndingOf(is.outcome))
 }
 
 // outcomeTo returns a delivery that calls OnOutcome. If OnOrder is set, the delivery also makes workers follow the order.
