@@ -68,7 +68,7 @@ var kindRows = []kindRow{
 		next: "correct the request, because the same one will be refused again"}},
 	{sentinel{KindUnauthorized, "credential refused"}, http.StatusBadGateway, answers{
 		code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
-		next: "check that the credential is right, and that it belongs to this environment"}},
+		next: "check that the credential is right, and that it belongs to this base URL"}},
 	{sentinel{KindForbidden, "not permitted"}, http.StatusBadGateway, answers{
 		status: http.StatusForbidden,
 		next:   "check the account's scopes, and whether the call needs another market (WithMarket) or user (WithUserRef)"}},

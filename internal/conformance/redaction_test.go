@@ -241,7 +241,7 @@ func TestSecretsPrintAsRedacted(t *testing.T) {
 		hotelstays.WithTraceID("trace-1"))
 	assert.EqualError(t, err, `hotelstays: Ticket: credential refused (HTTP 401, code 100000401,`+
 		` "no pair key/[redacted]"), request id service-1; `+
-		`check that the credential is right, and that it belongs to this environment`)
+		`check that the credential is right, and that it belongs to this base URL`)
 }
 
 // A header of WithHeader may have the key of a gateway, and the gateway may echo it.
