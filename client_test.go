@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -347,6 +348,24 @@ func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
 
 // A call's timeout wins over the client's timeout. A ctx that ends earlier wins over both. Each of them replaces the
 // default. The error names the limit that passed.
+// Timeout-Milliseconds is the remaining time of the call, less one second.
+func TestTimeoutMillisecondsShrinksWithEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503,
+			Delay: time.Second, Times: 2})
+		deadline := time.Now().Add(20 * time.Second)
+		_, err := client.HotelList(t.Context(), searchCity(srv), hotelstays.WithTimeout(20*time.Second))
+		require.NoError(t, err)
+		requests := srv.Ledger().Requests(hotelstays.OpHotelList)
+		require.Len(t, requests, 3)
+		for _, r := range requests {
+			left := deadline.Sub(r.Arrived) - time.Second
+			assert.Equal(t, strconv.FormatInt(left.Milliseconds(), 10), r.Header.Get("Timeout-Milliseconds"))
+		}
+	})
+}
+
 func TestTimeoutOfACallReplacesTheTimeoutOfItsClient(t *testing.T) {
 	const own, ofCtx = "the call's own time limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {

@@ -27,6 +27,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,6 +138,18 @@ func TestAPIErrorHasTheServicesRequestID(t *testing.T) {
 	assert.EqualError(t, err,
 		`hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", retry after 7s), request id service-1; `+
 			`if the session has expired, search again; else correct the request, because the same one will be refused again`)
+}
+
+func TestErrorOfAnHTMLPageHasAnExcerpt(t *testing.T) {
+	for _, body := range []string{htmlPage, strings.Repeat("号", 50_000), strings.Repeat("\xff", 10_000)} {
+		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 403, Body: body}))
+		excerpt := errorAs[*hotelstays.APIError](t, err).Excerpt
+		assert.Equal(t, body == htmlPage, excerpt == htmlPage)
+		assert.NotEmpty(t, excerpt)
+		assert.Less(t, len(excerpt), 300)
+		assert.True(t, utf8.ValidString(excerpt))
+		assert.ErrorContains(t, err, strconv.Quote(excerpt))
+	}
 }
 
 // In the cause of an OutcomeUnknownError, errors.Is finds only the errors of ctx and of the network.

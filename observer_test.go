@@ -405,14 +405,17 @@ func TestObserverSeesNoErrorAfterABreakOfTheLoop(t *testing.T) {
 }
 
 // The observer that started last ends first, because otherwise the spans of a trace would not nest.
-func TestObserversEndInReverseOrder(t *testing.T) {
+func TestObserversEndInReverseOrderWithTheirOwnCtx(t *testing.T) {
+	type own struct{}
 	var steps []string
 	named := func(name string) hotelstays.Option {
 		start := func(ctx context.Context, _ hotelstays.CallStart) context.Context {
 			steps = append(steps, "start "+name)
-			return ctx
+			return context.WithValue(ctx, own{}, name)
 		}
-		end := func(context.Context, hotelstays.CallInfo) { steps = append(steps, "end "+name) }
+		end := func(ctx context.Context, _ hotelstays.CallInfo) {
+			steps = append(steps, fmt.Sprint("end ", ctx.Value(own{})))
+		}
 		return hotelstays.WithObserver(hotelstays.Observer{CallStart: start, CallEnd: end})
 	}
 	client := clientThrough(t, saying(`{"code":0,"data":{"destinations":[]}}`), named("outer"), named("inner"))

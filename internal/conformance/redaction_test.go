@@ -584,6 +584,12 @@ func TestErrorsHideTheCredentialsSecret(t *testing.T) {
 			checkNoLeak(t, "log", log.String())
 		})
 	}
+	t.Run("the token", func(t *testing.T) {
+		c := clientWith(t, tokenThen(`{"code":7,"msg":"token `+canaryToken+` is off"}`), ticketPair("supersecretvalue"))
+		_, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		require.ErrorContains(t, err, "token [redacted] is off")
+		checkNoLeak(t, "error", err)
+	})
 	t.Run("in an error of net/http", func(t *testing.T) {
 		log := &debugLog{}
 		c := clientWith(t, tokenThen(""), ticketPair("supersecretvalue"), log.option())
