@@ -139,11 +139,11 @@ func TestReportIsWrittenInEveryFormat(t *testing.T) {
 	}
 }
 
-// A run that fails keeps the report of an earlier run.
+// A run that fails keeps the report of an earlier run. Only the owner may read the new report.
 func TestReportReplacesTheOlderReport(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report")
 	older := bytes.Repeat([]byte("older "), 100_000)
-	require.NoError(t, os.WriteFile(report, older, 0o600))
+	require.NoError(t, os.WriteFile(report, older, 0o644))
 	for _, args := range []string{"-share 2", "-run none", "-run orders/empty -html /no/such/folder/r.html"} {
 		probed(t, hotelstaystest.Config{}, strings.Fields(args+" -json "+report)...)
 		testkit.AssertFile(t, report, older)
@@ -151,6 +151,9 @@ func TestReportReplacesTheOlderReport(t *testing.T) {
 	status, _, complaint := probed(t, hotelstaystest.Config{}, "-run", "orders/empty", "-json", report)
 	assert.Equal(t, exitHeld, status, complaint)
 	assert.Len(t, read(t, report).Results, 1)
+	info, err := os.Stat(report)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
 }
 
 // read returns the report in a file that -json has written.

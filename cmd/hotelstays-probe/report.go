@@ -42,7 +42,9 @@ func (o output) finish(r *probe.Report, stdout io.Writer) error {
 	if o.file == nil {
 		return o.write(stdout, r)
 	}
-	_ = o.file.Truncate(0) // fails only for a pipe, which has no older report
+	if err := o.file.Truncate(0); err == nil { // it fails for a pipe or a device, which has no older report
+		_ = o.file.Chmod(0o600) // only the owner may read answers to the account, even if others could read the older report
+	}
 	return cmp.Or(o.write(o.file, r), o.file.Close())
 }
 
