@@ -132,7 +132,10 @@ func (t *trace) explain(err error) error {
 // with the data of guests.
 func withoutGuests(err error) error {
 	const fault = "malformed "
-	before, line, ok := strings.Cut(fmt.Sprint(err), fault)
+	if err == nil {
+		return nil
+	}
+	before, line, ok := strings.Cut(err.Error(), fault)
 	if outline := wire.Outline([]byte(line)); ok && outline != line {
 		return errors.New(before + fault + outline)
 	}
