@@ -271,6 +271,19 @@ func TestClientsShareATokenThroughTheirTokenStore(t *testing.T) {
 	}
 }
 
+// All calls wait for a token request, so it fails instead of waiting longer than its own time limit.
+func TestTokenRequestDoesNotWaitForALongRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")},
+			hotelstays.WithHTTPClient(&http.Client{Transport: &fixedAnswer{Status: 429, Body: `{"code":100000429}`,
+				Header: map[string]string{"Retry-After": "50"}}}))
+		require.NoError(t, err)
+		start := time.Now()
+		require.ErrorIs(t, operationCalls[hotelstays.OpDestinations](t.Context(), client), hotelstays.ErrRateLimited)
+		assert.Less(t, time.Since(start), hotelstays.OpTicket.Timeout())
+	})
+}
+
 // Credentials share a token only if all their parts are equal, also the secret. A static token is never shared.
 func TestOnlyEqualCredentialsShareAToken(t *testing.T) {
 	const url = "https://api.example.test"
