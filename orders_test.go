@@ -186,7 +186,7 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 			polls: []float64{0, 5, 10}, ends: 10, status: 3},
 		{name: "still open when ctx ends", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
 			polls: tenMinutes(650, 680), says: `the order under reference "ref-1" is still open (status 1)` + ended + "call again to continue"},
-		{name: "a status in no list of StatusMeanings until ctx ends", confirm: hotelstaystest.Never, steps: []step{{1, 5}},
+		{name: "no list of StatusMeanings has the status, so the wait ends with ctx", confirm: hotelstaystest.Never, steps: []step{{1, 5}},
 			await:  []hotelstays.CallOption{sandboxStates},
 			within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: 5, err: context.DeadlineExceeded,
 			says: `the order under reference "ref-1" has status 5, which is in no list of ServiceFacts.StatusMeanings` + ended +

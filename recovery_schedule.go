@@ -18,10 +18,10 @@ type BookingRecovery struct {
 	SessionID   string `json:"sessionId,omitempty"` // the session of the booking, which Cancel needs
 	Market      string `json:"market,omitempty"`
 	UserRef     string `json:"userRef,omitempty"`
-	// EndedAt is when Book ended. It is zero if the recovery was stored before Book: the schedule then starts with the
-	// first poll. If that poll is made during Book, absence may be reported too early. So before another process
-	// continues, wait until Book has certainly ended: OpBook.Timeout() after the recovery was stored, or the time limit
-	// that WithTimeout or ctx gave Book.
+	// EndedAt is when Book ended. It is zero if the recovery was stored before Book. Then the schedule starts with the first
+	// poll. If that poll is made during Book, absence may be reported too early. So another process must first wait until
+	// Book has certainly ended: for the time limit of Book, counted from the time when the recovery was stored. The limit is
+	// OpBook.Timeout(), unless WithTimeout or ctx set another limit.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
 	Polls    int       `json:"polls"` // how many poll times of the schedule have passed
 	NextPoll time.Time `json:"nextPoll,omitzero"`

@@ -23,7 +23,7 @@ type Bookings[Tx any] interface {
 	// InTx calls f in a transaction of the database. In f, write your own row and call BeginTx or CancelTx. InTx may
 	// call f again, for example after a deadlock.
 	InTx(ctx context.Context, f func(ctx context.Context, tx Tx) error) error
-	// BeginTx stores a booking and opts in the caller's transaction. Once the transaction is committed, Send or a
+	// BeginTx stores a booking and its call options, opts, in the caller's transaction. Once the transaction is committed, Send or a
 	// worker sends the booking.
 	BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error
 	// Send books a booking that BeginTx has stored and whose transaction is committed. If Send is

@@ -332,7 +332,7 @@ func TestUnreadableRowIsReported(t *testing.T) {
 		return func(row *durable.Row) { row.State = []byte(strings.Replace(string(row.State), old, with, 1)) }
 	}
 	for why, change := range map[string]func(row *durable.Row){
-		"its life is 0": func(row *durable.Row) { row.Life = 0 },
+		"its field Life is 0":                        func(row *durable.Row) { row.Life = 0 },
 		`its state belongs to the reference "ref-2"`: replace("ref-1", "ref-2"),
 		"to another account":                         replace(`"fingerprint":"`, `"fingerprint":"other`),
 		`its ending is "found"`:                      replace(`"round":1`, `"round":1,"ending":"found"`),

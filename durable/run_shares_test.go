@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// For each kind of row without a worker, one worker stays reserved. But every kind may have two workers before a worker is
-// reserved for other kinds.
+// One worker stays free for each kind of row that has no worker. There is an exception: a kind with fewer than two workers
+// may take it.
 func TestSharesReserveAWorkerForEachKindOfRow(t *testing.T) {
 	for _, tc := range []struct{ total, bookings, cancels, orders, free int }{
 		{10, 0, 0, 0, 8},

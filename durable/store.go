@@ -132,7 +132,7 @@ type state interface {
 func readState(row *Row, known state) error {
 	err := row.Unreadable
 	if err == nil && row.Life < Open {
-		err = fmt.Errorf("its life is %d, but an open row has %d", row.Life, Open)
+		err = fmt.Errorf("its field Life is %d, but the Life of an open row is %d", row.Life, Open)
 	}
 	if err == nil {
 		err = json.Unmarshal(row.State, known)

@@ -41,7 +41,7 @@ type Config struct {
 	TLS bool `json:"tls,omitzero"`
 	// TLSNames are further host names and IP addresses for which the certificate is valid.
 	TLSNames []string `json:"tlsNames,omitzero"`
-	// HTTP1Only turns HTTP/2 off. It needs TLS.
+	// HTTP1Only turns HTTP/2 off. It may be set only together with TLS.
 	HTTP1Only bool `json:"http1Only,omitzero"`
 	// InMemory serves in-memory connections instead of sockets. Only the transports of
 	// [Server.Client] and [Server.ClientFrom], and clones of them, reach the server. Their type is

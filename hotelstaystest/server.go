@@ -305,8 +305,8 @@ func (s *Server) newTransport(from netip.Addr) *http.Transport {
 	return t
 }
 
-// Inject adds a fault. On each request, the first fault that matches acts, in order of
-// injection. Inject panics if the fault is invalid or could never act.
+// Inject adds a fault. If several faults match a request, only the fault that was injected
+// first acts. Inject panics if the fault is invalid or could never act.
 func (s *Server) Inject(f Fault) {
 	_, err := s.inject(f)
 	panicOn("Inject", err)

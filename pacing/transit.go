@@ -73,9 +73,8 @@ func (t *Transit) Longest(now time.Time) time.Duration {
 	return max(t.Margin, t.distrust(now), min(t.proved(), 5*t.Window))
 }
 
-// distrust returns how long a request counts as in transit after a 429, whatever the answer to the request says. A 429
-// proves that an estimate was wrong. In the first minute after the 429 the time is one window. It halves with each
-// further minute.
+// distrust returns the time that each request counts as in transit at least, because a 429 has proved that an estimate was
+// wrong: one window in the first minute after the 429, and half as long in each further minute.
 func (t *Transit) distrust(now time.Time) time.Duration {
 	if t.Last429.IsZero() {
 		return 0

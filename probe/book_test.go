@@ -169,7 +169,7 @@ func TestCleanupRefusesAJournalOfAnotherAccount(t *testing.T) {
 
 func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
 	portion := testsize.PortionOf(t, 3, 8)
-	steps := func(first string) []any { // free until the time first, then 5 EUR until 20:00, then free again
+	steps := func(first string) []any { // the fee is 0 until the time in the parameter first, 5 EUR until 20:00, and 0 after that
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}
 		}

@@ -259,7 +259,8 @@ var limitRules = append(rules("", []line{
 		r.find("Retry-After is %q", refused[0].raw.header.Get("Retry-After"))
 	}},
 	{"limits/window", "two seconds after HTTP 429, requests are accepted", func(r *run) {
-		skip(len(r.limited(2*ticketLimit, 2*idle)) == 0, "no request got HTTP 429") // an earlier HTTP 429 has no effect any more
+		const pause = 2 * idle // ends the effect of earlier answers with HTTP 429
+		skip(len(r.limited(2*ticketLimit, pause)) == 0, "no request got HTTP 429")
 		breaks(len(r.limited(1, idle)) > 0, "a request two seconds after HTTP 429 gets HTTP 429 again")
 	}},
 	{"limits/refused", "whether refused requests count towards the rate limit", func(r *run) {

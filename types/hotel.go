@@ -41,7 +41,7 @@ type Hotel struct {
 type HotelMetadata struct {
 	// HotelID is the same as Hotel.ID.
 	HotelID string `json:"hotelId,omitempty"`
-	// PlatformHotelID is the key of a catalogue, as in Hotel.
+	// PlatformHotelID is the same as Hotel.PlatformHotelID: use it as the key of your catalogue.
 	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`

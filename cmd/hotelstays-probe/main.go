@@ -176,7 +176,7 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 	}
 	stdout := out.w
 	if slices.ContainsFunc(set.outputs, func(o output) bool { return o.file == nil }) {
-		out.w = io.Discard // a program reads the report on standard output
+		out.w = io.Discard // standard output has the report for a program, so it gets no text for people
 	}
 	if set.timeout > 0 {
 		var cancel context.CancelFunc

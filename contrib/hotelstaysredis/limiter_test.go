@@ -97,7 +97,7 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 	}
 }
 
-// The queue must not drop the process because its turns arrive late.
+// A process whose turns arrive late stays in the queue.
 func TestProcessFarFromRedisGetsSlots(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, near, far *process) {
 		slow := func(redis.Cmder) { time.Sleep(400 * ms) }

@@ -56,7 +56,7 @@ func TestServerWithOldDataKeepsTheLimit(t *testing.T) {
 }
 
 // The ACL of one process denies INFO, so this process does not know the id of the server's run.
-func TestServerMemoryStaysIfOnlySomeProcessesMayReadInfo(t *testing.T) {
+func TestServerLimiterKeepsItsKeysIfOnlySomeProcessesMayReadInfo(t *testing.T) {
 	t.Parallel()
 	own := startServer(t)
 	admin := connectTo(t, own.addr)

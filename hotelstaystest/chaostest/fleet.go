@@ -330,7 +330,7 @@ func (f *Fleet) hurry(ctx context.Context) {
 	for ticks := time.Tick(tick); ; {
 		select {
 		case now := <-ticks:
-			// Hurry does not move the times of a Book in progress, so each step must be short compared with a recovery.
+			// Hurry moves no time of a Book that is in progress, so a long step would end its recovery too early.
 			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():

@@ -145,7 +145,7 @@ func UntilClosed() context.Context {
 	return ctx
 }
 
-// blockLine is the line of standard input that makes the next MayBlock of the process block.
+// blockLine is a line of standard input. After a process has read it, its next call of MayBlock blocks.
 const blockLine = "block\n"
 
 var blocks atomic.Bool

@@ -290,8 +290,8 @@ func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (a
 	return true, "a new token was refused, too; " + checkAccount + "; the next call uses another token"
 }
 
-// drop drops the refused token if it is the current token. If the token must stay in use for a while, drop
-// returns for how long.
+// drop removes the refused token if it is the current token. After several refusals it keeps the token for a while, so that
+// the client does not fetch a token for each call, and returns for how long.
 func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stays time.Duration) {
 	c.mu.Lock()
 	now := time.Now()

@@ -74,7 +74,7 @@ func TestEach429PausesForItsRetryAfter(t *testing.T) {
 }
 
 // A backoff is drawn between 0 and a limit. The limit doubles with each attempt, up to MaxBackoff.
-func TestBackoffIsDrawnUpToADoublingLimit(t *testing.T) {
+func TestBackoffIsRandomUpToALimitThatDoubles(t *testing.T) {
 	r := &run{Call: &Call{Policy: Policy{Backoff: 100 * time.Millisecond, MaxBackoff: time.Second}}}
 	for attempt, bound := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
 		bound *= time.Millisecond

@@ -218,7 +218,7 @@ func compare(lines []string) error {
 		return err
 	}
 	if !announces(string(changelog)) {
-		return errors.New("keep what callers use, or announce it in CHANGELOG.md, in a section '### Renamed or removed' of Unreleased")
+		return errors.New("keep the names that callers use, or announce the change in CHANGELOG.md, in the section '### Renamed or removed' of Unreleased")
 	}
 	fmt.Println("CHANGELOG.md announces it")
 	return nil

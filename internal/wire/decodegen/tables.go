@@ -22,6 +22,6 @@ var essential = map[string][]string{
 	"SearchBasic": {"SessionID"},
 }
 
-// whole names the lists from which no element may be left out. An answer that writes such a list's name in another letter
-// case is an error.
+// whole has the lists that must be decoded without leaving out an element. An answer that writes the name of such a list in
+// another letter case is an error.
 var whole = map[string][]string{"QueryOrdersResponse": {"Orders"}}

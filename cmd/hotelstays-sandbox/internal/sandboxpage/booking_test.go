@@ -129,7 +129,7 @@ func TestWebhookAttemptShowsTheEffectOfItsFault(t *testing.T) {
 }
 
 func TestPageListsTheNewestBookingsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the client keeps its own rate limits
+	synctest.Test(t, func(t *testing.T) { // in a bubble, because the client waits for its rate limits
 		srv := start(t)
 		e := newEngine(t, srv)
 		for i := range maxBookings + 2 {
