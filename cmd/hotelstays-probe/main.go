@@ -12,7 +12,8 @@
 //
 // The exit status is 0 if no rule is broken, 1 if a rule is broken, and 2 for wrong usage. It is 3 if the
 // service cannot be probed, no rule could be tried, the run was interrupted, or a booking could not be
-// cancelled. With -fail-on it is also 1 if a rule is weak or was not tried.
+// cancelled. With -fail-on it is also 1 if a rule is weak or was not tried. With -diff it is 0 if nothing
+// changed, and 1 otherwise.
 package main
 
 import (
@@ -30,7 +31,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/probe"
@@ -48,7 +48,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // stop restores the default, so that a second signal ends the program immediately
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, &printer{w: os.Stdout}, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, &printer{w: os.Stdout, colour: takesColour(os.Stdout, os.Getenv)}, os.Stderr))
 }
 
 // settings holds the values of the flags.
@@ -56,6 +56,7 @@ type settings struct {
 	config  probe.Config
 	list    bool
 	version bool
+	diff    bool
 	failOn  probe.State
 	outputs []output
 	booking booking
@@ -81,9 +82,10 @@ func (set *settings) flags() *flag.FlagSet {
 		c.Only = append(c.Only, name)
 		return nil
 	})
-	for name, write := range map[string]func(io.Writer, *probe.Report) error{"json": writeJSON, "html": writeHTML} {
+	flags.BoolVar(&set.diff, "diff", false, "print what changed between two files that -json has written, and send nothing")
+	for name, write := range map[string]func(io.Writer, *probe.Report) error{"json": writeJSON, "html": writeHTML, "junit": writeJUnit} {
 		flags.Func(name, "write the report to this `file`, as "+strings.ToUpper(name)+"; - is standard output", func(file string) error {
-			set.outputs = append(set.outputs, output{name: file, write: write})
+			set.outputs = append(set.outputs, output{file: file, write: write})
 			return nil
 		})
 	}
@@ -139,7 +141,10 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	set := &settings{}
 	flags := set.flags()
 	err := flags.Parse(args)
-	if err == nil && flags.NArg() > 0 {
+	changed := false
+	if err == nil && set.diff {
+		changed, err = out.diff(flags.Args())
+	} else if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	} else if set.timeout < 0 {
 		err = errors.New("-timeout must not be negative")
@@ -160,6 +165,10 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		info, _ := debug.ReadBuildInfo() // the result is always valid, because the program is built from a module
 		fmt.Fprintln(out.w, "hotelstays-probe", info.Main.Version, info.GoVersion)
 		return exitHeld
+	case changed:
+		return exitBroken
+	case set.diff:
+		return exitHeld
 	}
 	return set.probe(ctx, env, out, stderr)
 }
@@ -170,13 +179,10 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 	err := credentials(c, env)
 	stop, wrong := set.booking.allow(c, env)
 	defer stop()
-	if err = cmp.Or(err, wrong, open(set.outputs)); err != nil {
+	defer discard(set.outputs)
+	if err = cmp.Or(err, wrong, open(set.outputs, out)); err != nil {
 		complain(stderr, err)
 		return exitUsage
-	}
-	stdout := out.w
-	if slices.ContainsFunc(set.outputs, func(o output) bool { return o.file == nil }) {
-		out.w = io.Discard // standard output has the report for a program, so it gets no text for people
 	}
 	if set.timeout > 0 {
 		var cancel context.CancelFunc
@@ -199,7 +205,7 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 	if report != nil {
 		out.end(report)
 		for _, o := range set.outputs {
-			err = cmp.Or(err, o.finish(report, stdout))
+			err = cmp.Or(err, o.finish(report))
 		}
 	}
 	if report != nil && ctx.Err() != nil {
@@ -239,10 +245,5 @@ func status(err error, stderr io.Writer) int {
 
 // complain writes an error in one line, without control characters, because the error may contain text of the service.
 func complain(w io.Writer, err error) {
-	fmt.Fprintln(w, "hotelstays-probe:", strings.Map(func(c rune) rune {
-		if unicode.IsPrint(c) {
-			return c
-		}
-		return ' '
-	}, err.Error()))
+	fmt.Fprintln(w, "hotelstays-probe:", plain(err.Error()))
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -11,6 +13,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,7 +31,7 @@ import (
 )
 
 // probed runs the program against a new sandbox.
-func probed(t *testing.T, sandbox hotelstaystest.Config, args ...string) (status int, out, complaint string) {
+func probed(t *testing.T, sandbox hotelstaystest.Config, colour bool, args ...string) (status int, out, complaint string) {
 	t.Helper()
 	srv := hotelstaystest.NewServer(&sandbox)
 	t.Cleanup(srv.Close)
@@ -36,51 +40,74 @@ func probed(t *testing.T, sandbox hotelstaystest.Config, args ...string) (status
 		"HOTELSTAYS_CLIENT_ID": srv.ClientID, "HOTELSTAYS_CLIENT_SECRET": srv.ClientSecret}
 	var stdout, stderr bytes.Buffer
 	args = append([]string{"-share", "1"}, args...)
-	status = run(t.Context(), args, func(name string) string { return env[name] }, &printer{w: &stdout}, &stderr)
+	status = run(t.Context(), args, func(name string) string { return env[name] }, &printer{w: &stdout, colour: colour}, &stderr)
 	return status, stdout.String(), stderr.String()
 }
 
-// reported returns the report of a whole run, in virtual time.
-func reported(t *testing.T) (report *probe.Report) {
+var whole probe.Report
+
+// reported is the report of a whole run, in virtual time.
+func reported(t *testing.T) *probe.Report {
 	t.Helper()
-	journal := filepath.Join(t.TempDir(), "journal")
-	synctest.Test(t, func(t *testing.T) {
-		srv, _ := testkit.NewSandbox(t, hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{StrictCallbacks: true},
-			Catalog: hotelstaystest.Catalog{RoomsPerHotel: 1, RatesPerRoom: 2}})
-		through := srv.Client()
-		defer through.CloseIdleConnections()
-		var err error
-		report, err = probe.Run(t.Context(), probe.Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: through,
-			Booking: &probe.Booking{MaxTotal: types.Money{Amount: "2000", Currency: "EUR"}, Journal: journal},
-			Facts:   &hotelstays.ServiceFacts{NullOrders: true}})
-		require.NoError(t, err)
-	})
-	return report
+	if whole.Results == nil {
+		journal := filepath.Join(t.TempDir(), "journal")
+		synctest.Test(t, func(t *testing.T) {
+			srv, _ := testkit.NewSandbox(t, hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{StrictCallbacks: true},
+				Catalog: hotelstaystest.Catalog{RoomsPerHotel: 1, RatesPerRoom: 2}})
+			through := srv.Client()
+			defer through.CloseIdleConnections()
+			report, err := probe.Run(t.Context(), probe.Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: through,
+				Booking: &probe.Booking{MaxTotal: types.Money{Amount: "2000", Currency: "EUR"}, Journal: journal},
+				Facts:   &hotelstays.ServiceFacts{NullOrders: true}})
+			require.NoError(t, err)
+			whole = *report
+		})
+	}
+	report := whole
+	report.Results = slices.Clone(whole.Results)
+	return &report
 }
 
 // No line of a whole run is longer than a terminal's line. Commands and facts may be longer, because users copy them.
 func TestOutputFitsATerminal(t *testing.T) {
 	report := reported(t)
 	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // with "Note: " before it, the note exceeds one line
-	var stdout bytes.Buffer
-	p := &printer{w: &stdout}
-	for _, result := range report.Results {
-		p.result(result)
-	}
-	p.end(report)
-	out := stdout.String()
-	for line := range strings.Lines(out) {
-		if !strings.HasPrefix(line, "curl ") && !strings.HasPrefix(line, "\t") {
-			assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
+	for _, colour := range []bool{false, true} {
+		var stdout bytes.Buffer
+		p := &printer{w: &stdout, colour: colour}
+		for _, result := range report.Results {
+			p.result(result)
 		}
+		p.end(report)
+		out := stdout.String()
+		assert.Equal(t, colour, strings.Contains(out, "\x1b["))
+		out = regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(out, "")
+		for line := range strings.Lines(out) {
+			if !strings.HasPrefix(line, "curl ") && !strings.HasPrefix(line, "\t") {
+				assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
+			}
+		}
+		assert.Contains(t, out, "  held      ticket/jwt\n")
+		assert.Contains(t, out, "  found     list/first-page\n            it is: true\n")
+		assert.Contains(t, out, "  not tried limits/above\n            needs -burst\n")
+		assert.Contains(t, out, "  broken    orders/empty\n            QueryOrders for an unknown reference succeeds;")
+		assert.Contains(t, out, "\ncurl -sS ")
+		assert.Contains(t, out, " 1 broken, ")
+		assert.Contains(t, out, "Confirmed: []types.OrderStatus{2}")
 	}
-	assert.Contains(t, out, "  held      ticket/jwt\n")
-	assert.Contains(t, out, "  found     list/first-page\n            it is: true\n")
-	assert.Contains(t, out, "  not tried limits/above\n            needs -burst\n")
-	assert.Contains(t, out, "  broken    orders/empty\n            QueryOrders for an unknown reference succeeds;")
-	assert.Contains(t, out, "\ncurl -sS ")
-	assert.Contains(t, out, " 1 broken, ")
-	assert.Contains(t, out, "Confirmed: []types.OrderStatus{2}")
+}
+
+func TestOnlyATerminalGetsColours(t *testing.T) {
+	device, err := os.Open(os.DevNull) // a device, like a terminal
+	require.NoError(t, err)
+	defer device.Close()
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer file.Close()
+	env := func(text string) func(string) string { return func(string) string { return text } }
+	assert.True(t, takesColour(device, env("")))
+	assert.False(t, takesColour(device, env("1")))
+	assert.False(t, takesColour(file, env("")))
 }
 
 func TestListSendsNothing(t *testing.T) {
@@ -91,6 +118,41 @@ func TestListSendsNothing(t *testing.T) {
 	}
 	for line := range strings.Lines(stdout.String()) {
 		assert.LessOrEqual(t, len(line), width+1, line)
+	}
+}
+
+// Other programs and -diff read these reports.
+func TestJSONReportIsReadBackUnchanged(t *testing.T) {
+	report := reported(t)
+	var first, second bytes.Buffer
+	require.NoError(t, writeJSON(&first, report))
+	name := filepath.Join(t.TempDir(), "report.json")
+	require.NoError(t, os.WriteFile(name, first.Bytes(), 0o600))
+	read, err := readReport(name)
+	require.NoError(t, err)
+	require.NoError(t, writeJSON(&second, read))
+	assert.Equal(t, first.String(), second.String())
+	assert.NotEmpty(t, read.Results[0].Evidence)
+}
+
+func TestJUnitReportHasACasePerRule(t *testing.T) {
+	report := reported(t)
+	var out bytes.Buffer
+	require.NoError(t, writeJUnit(&out, report))
+	var suite junit
+	require.NoError(t, xml.Unmarshal(out.Bytes(), &suite))
+	assert.Len(t, suite.Cases, suite.Tests)
+	assert.Equal(t, 1, suite.Failures)
+	for i, test := range suite.Cases {
+		result := report.Results[i]
+		assert.Equal(t, result.Name, test.Group+"/"+test.Name)
+		assert.Equal(t, result.State == probe.Broken, test.Failure != nil, result.Name)
+		assert.Equal(t, result.State == probe.NotTried, test.Skipped != nil, result.Name)
+		assert.Equal(t, result.Found, test.Found)
+		if test.Failure != nil {
+			assert.Equal(t, result.Reason, test.Failure.Message)
+			assert.Contains(t, test.Failure.Text, result.Curl)
+		}
 	}
 }
 
@@ -127,42 +189,42 @@ func TestPageEscapesTextsOfTheService(t *testing.T) {
 
 func TestReportIsWrittenInEveryFormat(t *testing.T) {
 	dir := t.TempDir()
-	status, _, _ := probed(t, hotelstaystest.Config{}, "-run", "orders/empty", "-json", dir+"/json", "-html", dir+"/html")
+	status, _, _ := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", dir+"/json", "-html", dir+"/html",
+		"-junit", dir+"/junit")
 	assert.Equal(t, exitHeld, status)
-	for name, want := range map[string]string{"json": "{\n", "html": "<!doctype html>\n"} {
+	for name, want := range map[string]string{"json": "{\n", "html": "<!doctype html>\n", "junit": "<testsuite "} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
 		assert.True(t, strings.HasPrefix(string(text), want), name)
 		assert.Contains(t, string(text), "orders: []")
-		_, out, _ := probed(t, hotelstaystest.Config{}, "-run", "orders/empty", "-"+name, "-")
+		_, out, _ := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-"+name, "-")
 		assert.True(t, strings.HasPrefix(out, want), name)
 	}
 }
 
-// A run that fails keeps the report of an earlier run. Only the owner may read the new report.
+// Only the owner can read a report, because it contains answers to an account. A failed run does not remove the
+// report of an earlier run.
 func TestReportReplacesTheOlderReport(t *testing.T) {
-	report := filepath.Join(t.TempDir(), "report")
-	older := bytes.Repeat([]byte("older "), 100_000)
-	require.NoError(t, os.WriteFile(report, older, 0o644))
+	dir := t.TempDir()
+	report, link := filepath.Join(dir, "report"), filepath.Join(dir, "link")
+	require.NoError(t, os.WriteFile(report, []byte("older"), 0o644))
+	require.NoError(t, os.Symlink(report, link))
 	for _, args := range []string{"-share 2", "-run none", "-run orders/empty -html /no/such/folder/r.html"} {
-		probed(t, hotelstaystest.Config{}, strings.Fields(args+" -json "+report)...)
-		testkit.AssertFile(t, report, older)
+		probed(t, hotelstaystest.Config{}, false, strings.Fields(args+" -json "+report)...)
+		testkit.AssertFiles(t, dir, "link", "report")
+		testkit.AssertFile(t, report, []byte("older"))
 	}
-	status, _, complaint := probed(t, hotelstaystest.Config{}, "-run", "orders/empty", "-json", report)
+	failing := &output{to: reportFile{}, write: func(io.Writer, *probe.Report) error { return errors.New("disk full") }}
+	assert.ErrorContains(t, failing.finish(nil), "disk full", "the error comes before the older report is replaced")
+
+	status, _, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", link)
 	assert.Equal(t, exitHeld, status, complaint)
-	assert.Len(t, read(t, report).Results, 1)
-	info, err := os.Stat(report)
+	testkit.AssertFiles(t, dir, "link", "report")
+	info, err := os.Lstat(report)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode())
-}
-
-// read returns the report in a file that -json has written.
-func read(t *testing.T, name string) (report probe.Report) {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &report))
-	return report
+	_, err = readReport(report)
+	assert.NoError(t, err)
 }
 
 // A shell may pass a pipe as the file. The program must write into the pipe, and not replace the pipe by a file.
@@ -175,10 +237,49 @@ func TestReportIsWrittenToAPipe(t *testing.T) {
 		text, _ := io.ReadAll(r)
 		got <- text
 	}()
-	status, _, complaint := probed(t, hotelstaystest.Config{}, "-run", "orders/empty", "-json", fmt.Sprintf("/dev/fd/%d", w.Fd()))
+	status, _, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", fmt.Sprintf("/dev/fd/%d", w.Fd()))
 	assert.Equal(t, exitHeld, status, complaint)
 	require.NoError(t, w.Close())
 	assert.True(t, json.Valid(<-got))
+}
+
+// The reports that -diff reads may be from an untrusted source.
+func TestDiffPrintsNoControlCharacters(t *testing.T) {
+	hostile := "\x1b[2J\x1b]0;title\x07\u009b2J\u202e\r"
+	dir := t.TempDir()
+	for name, found := range map[string]string{"old": "one", "new": "two"} {
+		rule := probe.Rule{Name: "x/y" + hostile, Section: "s" + hostile, Promise: "p" + hostile}
+		text, err := json.Marshal(probe.Report{BaseURL: "b" + hostile, Notes: []string{hostile}, Results: []probe.Result{
+			{Rule: rule, State: probe.Broken, Found: found + hostile, Reason: "r" + hostile, Curl: "curl\n\t-d x" + hostile},
+			{Rule: probe.Rule{Name: name + hostile}, State: "st" + probe.State(hostile)},
+		}, Facts: hotelstays.ServiceFacts{RefusalCodes: map[hotelstays.Operation][]int{hotelstays.Operation(found + hostile): {1}}}})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	_, out, _ := probed(t, hotelstaystest.Config{}, false, "-diff", dir+"/old", dir+"/new")
+	assert.False(t, strings.ContainsAny(out, "\x1b\x07\u009b\u202e\r"), "%q", out)
+	assert.Contains(t, out, "\ncurl\n\t-d x")
+}
+
+func TestDiffShowsWhatChanged(t *testing.T) {
+	dir := t.TempDir()
+	for name, config := range map[string]hotelstaystest.Config{"old": {}, "new": {Variants: hotelstaystest.Variants{NullOrders: true}}} {
+		probed(t, config, false, "-run", "orders/empty", "-run", map[string]string{"old": "voucher", "new": "ticket/jwt"}[name],
+			"-json", filepath.Join(dir, name))
+	}
+	status, out, _ := probed(t, hotelstaystest.Config{}, false, "-diff", dir+"/old", dir+"/new")
+	assert.Equal(t, exitBroken, status)
+	for _, want := range []string{
+		"  held      ticket/jwt\n            before: absent\n",
+		"  found     orders/empty\n            orders: null\n            before: found orders: []\n",
+		"  gone      voucher/unknown\n            before: held\n",
+		"The facts before and now:\n\nhotelstays.ServiceFacts{}\n\nhotelstays.ServiceFacts{\n\tNullOrders: true,\n}\n",
+	} {
+		assert.Contains(t, out, want)
+	}
+	status, out, _ = probed(t, hotelstaystest.Config{}, false, "-diff", dir+"/old", dir+"/old")
+	assert.Equal(t, exitHeld, status)
+	assert.Contains(t, out, "\nNothing changed.\n")
 }
 
 func TestExitStatusDependsOnTheResult(t *testing.T) {
@@ -203,10 +304,13 @@ func TestExitStatusDependsOnTheResult(t *testing.T) {
 		"-facts " + report:                    exitUsage,
 		"-run orders/empty -json /no/such/folder/r.json": exitUsage,
 		"-run orders/empty -html /no/such/folder/r.html": exitUsage,
+		"-diff " + report:                               exitUsage,
+		"-diff " + facts + " " + facts:                  exitUsage, // both files contain facts, not reports
+		"-diff none.json none.json":                     exitUsage,
 		"-run limits/above":                             exitFailed, // it needs -burst, so nothing was tried
 		"-run session/life -patience 5m -timeout 200ms": exitFailed,
 	} {
-		status, out, complaint := probed(t, hotelstaystest.Config{}, strings.Fields(args)...)
+		status, out, complaint := probed(t, hotelstaystest.Config{}, false, strings.Fields(args)...)
 		assert.Equal(t, want, status, "%s\n%s\n%s", args, out, complaint)
 		if want != exitFailed {
 			assert.Equal(t, want > exitBroken, strings.HasPrefix(complaint, "hotelstays-probe: "), args)
@@ -235,15 +339,16 @@ func TestExitStatusDependsOnTheResult(t *testing.T) {
 // The output says once that the run ended early, not once for each rule.
 func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
-	status, out, complaint := probed(t, hotelstaystest.Config{}, "-run", "session/life", "-run", "ticket/wrong-secret",
+	status, out, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "session/life", "-run", "ticket/wrong-secret",
 		"-run", "webhook", "-patience", "5m", "-timeout", "1s", "-json", report)
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, out, "waiting for session/life, until ")
 	assert.NotContains(t, out, "deadline exceeded")
 	assert.NotContains(t, out, "webhook/")
 	assert.Contains(t, complaint, "the run ended early; the report has the results until then")
-	finished := read(t, report)
-	assert.Positive(t, finished.Count(probe.Held))
+	read, err := readReport(report)
+	require.NoError(t, err)
+	assert.Positive(t, read.Count(probe.Held))
 }
 
 func TestProbeCancelsItsBookingsBeforeItEnds(t *testing.T) {
@@ -253,7 +358,7 @@ func TestProbeCancelsItsBookingsBeforeItEnds(t *testing.T) {
 	require.NoError(t, port.Close())
 	journal := filepath.Join(t.TempDir(), "journal")
 	sandbox := hotelstaystest.Config{ConfirmAfter: hotelstaystest.AtOnce, VoucherDelay: hotelstaystest.AtOnce}
-	status, out, complaint := probed(t, sandbox, "-book", "-max-total", "500.50EUR", "-journal", journal,
+	status, out, complaint := probed(t, sandbox, false, "-book", "-max-total", "500.50EUR", "-journal", journal,
 		"-callback", "http://"+address+"/events", "-listen", address, "-run", "webhook/delivered", "-run", "cancel/fee")
 	assert.Equal(t, exitHeld, status, complaint)
 	assert.Contains(t, out, "order_created order_paid order_modified order_cancelled")
@@ -263,7 +368,7 @@ func TestProbeCancelsItsBookingsBeforeItEnds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"state":"cancelled"`)
 
-	status, out, complaint = probed(t, sandbox, "-cleanup", "-journal", journal) // the new sandbox has another port
+	status, out, complaint = probed(t, sandbox, false, "-cleanup", "-journal", journal) // the new sandbox has another port
 	assert.Equal(t, exitUsage, status, complaint)
 	assert.Contains(t, complaint, "another environment or account")
 	assert.Regexp(t, `^cancelled probe-\w+\n$`, out)
@@ -282,7 +387,7 @@ func TestWrongFlagsForBookingsAreRefused(t *testing.T) {
 		"-book -max-total 5EUR -listen nowhere -callback https://you.example/": "choose another",
 		"-cleanup -journal " + journal:                                         "not a journal of the probe",
 	} {
-		status, _, complaint := probed(t, hotelstaystest.Config{}, strings.Fields(args)...)
+		status, _, complaint := probed(t, hotelstaystest.Config{}, false, strings.Fields(args)...)
 		assert.Equal(t, exitUsage, status, args)
 		assert.Contains(t, complaint, says)
 	}

@@ -5,25 +5,50 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hotelstays/hotelstays-go/probe"
 )
 
 // printer writes text that fits a terminal of 80 columns.
 type printer struct {
-	w     io.Writer
-	group string
+	w      io.Writer
+	colour bool
+	group  string
 }
 
 const width = 80
+
+// takesColour reports whether f is a terminal and the environment variable NO_COLOR is not set (no-color.org).
+func takesColour(f *os.File, env func(string) string) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == ""
+}
+
+// plain replaces control characters and newlines by spaces, because the text may come from the service or from a report
+// that somebody else wrote.
+func plain(text string) string { return strings.Map(printable(""), text) }
+
+// plainLines is like the function plain, but keeps newlines and tabs.
+func plainLines(text string) string { return strings.Map(printable("\n\t"), text) }
+
+func printable(control string) func(rune) rune {
+	return func(c rune) rune {
+		if unicode.IsPrint(c) || strings.ContainsRune(control, c) {
+			return c
+		}
+		return ' '
+	}
+}
 
 // line writes indented text, and breaks lines at 80 columns. It also breaks a word that is longer than a line.
 func (p *printer) line(indent int, text string) {
 	margin, most := strings.Repeat(" ", indent), width-indent
 	var line []rune
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(plain(text)) {
 		if len(line) > 0 && len(line)+1+len([]rune(word)) > most {
 			fmt.Fprintln(p.w, margin+string(line))
 			line = nil
@@ -41,7 +66,7 @@ func (p *printer) line(indent int, text string) {
 func (p *printer) section(name string) {
 	if name != p.group {
 		p.group = name
-		fmt.Fprintf(p.w, "\n%s\n", name)
+		fmt.Fprintf(p.w, "\n%s\n", plain(name))
 	}
 }
 
@@ -57,10 +82,16 @@ func (p *printer) list(rules []probe.Rule) {
 	}
 }
 
+var colours = map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Weak: "35", probe.Broken: "31", probe.NotTried: "33"}
+
 // result prints the result of a rule when the rule has ended.
 func (p *printer) result(r probe.Result) {
 	p.section(r.Section)
-	fmt.Fprintf(p.w, "  %-9s %s\n", r.State, r.Name)
+	state := plain(fmt.Sprintf("%-9s", r.State))
+	if p.colour {
+		state = "\x1b[" + colours[r.State] + "m" + state + "\x1b[0m"
+	}
+	fmt.Fprintf(p.w, "  %s %s\n", state, plain(r.Name))
 	if r.State == probe.Broken {
 		p.line(12, r.Promise)
 	}
@@ -70,7 +101,7 @@ func (p *printer) result(r probe.Result) {
 		}
 	}
 	if r.Curl != "" {
-		fmt.Fprintf(p.w, "\n%s\n\n", r.Curl) // lines of the command stay whole, so that users can copy it
+		fmt.Fprintf(p.w, "\n%s\n\n", plainLines(r.Curl)) // lines of the command stay whole, so that users can copy it
 	}
 }
 
@@ -86,5 +117,5 @@ func (p *printer) end(r *probe.Report) {
 	}
 	p.line(0, fmt.Sprintf("%d held, %d found, %d weak, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
 		r.Count(probe.Weak), r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
-	fmt.Fprintf(p.w, "\nThe facts for WithServiceFacts:\n\n%s\n", r.FactsGo())
+	fmt.Fprintf(p.w, "\nThe facts for WithServiceFacts:\n\n%s\n", plainLines(r.FactsGo()))
 }

@@ -1,4 +1,4 @@
-// The formats and files of reports.
+// The formats and files of reports, and the difference between two reports.
 
 package main
 
@@ -7,9 +7,14 @@ import (
 	"cmp"
 	_ "embed"
 	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
 	"html/template"
 	"io"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,41 +22,126 @@ import (
 	"github.com/hotelstays/hotelstays-go/probe"
 )
 
-// output is a report to write, with the function for its format.
+// output is a report file to write, with the function for its format.
 type output struct {
-	name  string // the name of the file; - is standard output
+	file  string
 	write func(io.Writer, *probe.Report) error
-	file  *os.File
+	to    io.WriteCloser // destination of the report; Close puts it in the place of the old file
 }
 
-// open opens the report files before the run, which may take hours, so that a wrong name fails early. It keeps the
-// content of an older report.
-func open(outputs []output) (err error) {
+// reportFile is a temporary file that only its owner can read. Close moves it to the name replaces.
+type reportFile struct {
+	*os.File
+	replaces string
+}
+
+func newReportFile(name string) (io.WriteCloser, error) {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // for example a pipe, which must not be replaced
+		return os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // CreateTemp gives the file the mode 0600
+	return reportFile{file, name}, err
+}
+
+func (f reportFile) Close() error {
+	if err := cmp.Or(f.Sync(), f.File.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), f.replaces)
+}
+
+// finish writes the report and closes the file. If writing fails, an existing report stays unchanged.
+func (o *output) finish(r *probe.Report) error {
+	if err := o.write(o.to, r); err != nil {
+		return err
+	}
+	return o.to.Close()
+}
+
+// discard removes the temporary files of the reports that were not finished.
+func discard(outputs []output) {
+	for _, o := range outputs {
+		if f, ok := o.to.(reportFile); ok {
+			_ = f.File.Close()
+			_ = os.Remove(f.Name())
+		}
+	}
+}
+
+// open creates the report files before the run, which may take hours, so that a wrong file name fails early. If a
+// report goes to standard output, out prints nothing.
+func open(outputs []output, out *printer) error {
 	for i := range outputs {
-		if o := &outputs[i]; o.name != "-" {
-			if o.file, err = os.OpenFile(o.name, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
-				return err
-			}
+		o := &outputs[i]
+		if o.file == "-" {
+			o.to, out.w = struct {
+				io.Writer
+				io.Closer
+			}{out.w, io.NopCloser(nil)}, io.Discard
+			continue
+		}
+		var err error
+		if o.to, err = newReportFile(o.file); err != nil {
+			o.to = nil
+			return err
 		}
 	}
 	return nil
-}
-
-// finish writes the report in place of an older report.
-func (o output) finish(r *probe.Report, stdout io.Writer) error {
-	if o.file == nil {
-		return o.write(stdout, r)
-	}
-	if err := o.file.Truncate(0); err == nil { // it fails for a pipe or a device, which has no older report
-		_ = o.file.Chmod(0o600) // only the owner may read answers to the account, even if others could read the older report
-	}
-	return cmp.Or(o.write(o.file, r), o.file.Close())
 }
 
 func writeJSON(w io.Writer, r *probe.Report) error {
 	text := json.NewEncoder(w)
 	text.SetIndent("", "  ")
 	return text.Encode(r)
+}
+
+// junit is a report in JUnit's XML format, which CI servers read.
+type junit struct {
+	XMLName   xml.Name    `xml:"testsuite"`
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Skipped   int         `xml:"skipped,attr"`
+	Seconds   float64     `xml:"time,attr"`
+	Timestamp string      `xml:"timestamp,attr"`
+	Cases     []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Group   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Failure *junitText `xml:"failure"`
+	Skipped *junitText `xml:"skipped"`
+	Found   string     `xml:"system-out,omitempty"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func writeJUnit(w io.Writer, r *probe.Report) error {
+	suite := junit{Name: "hotelstays-probe " + r.BaseURL, Tests: len(r.Results), Failures: r.Count(probe.Broken),
+		Skipped: r.Count(probe.NotTried), Seconds: r.Ended.Sub(r.Began).Seconds(), Timestamp: r.Began.Format(time.RFC3339)}
+	for _, result := range r.Results {
+		group, name, _ := strings.Cut(result.Name, "/")
+		test := junitCase{Group: group, Name: name, Found: result.Found}
+		switch result.State {
+		case probe.Broken:
+			test.Failure = &junitText{result.Reason, result.Section + ": " + result.Promise + "\n" + result.Curl}
+		case probe.Weak:
+			test.Found = strings.TrimSpace(result.Found + "\nweak: " + result.Reason)
+		case probe.NotTried:
+			test.Skipped = &junitText{Message: result.Reason}
+		}
+		suite.Cases = append(suite.Cases, test)
+	}
+	text := xml.NewEncoder(w)
+	text.Indent("", "  ")
+	return text.Encode(suite)
 }
 
 //go:embed page.html
@@ -131,4 +221,64 @@ func pretty(text string) string {
 		return text
 	}
 	return b.String()
+}
+
+// gone is the state of a rule that only the older of two compared reports has.
+const gone probe.State = "gone"
+
+func readReport(name string) (*probe.Report, error) {
+	report := &probe.Report{}
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(text, report)
+	}
+	if err == nil && len(report.Results) == 0 {
+		err = errors.New("this file is not a report that -json has written")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return report, nil
+}
+
+// diff compares two report files, the older one first. It prints the rules whose state or finding changed, and the
+// facts if they changed. It reports whether anything changed.
+func (p *printer) diff(files []string) (changed bool, err error) {
+	if len(files) != 2 {
+		return false, errors.New("-diff needs two files, the older one first")
+	}
+	before, err := readReport(files[0])
+	if err != nil {
+		return false, err
+	}
+	after, err := readReport(files[1])
+	if err != nil {
+		return false, err
+	}
+	p.line(0, fmt.Sprintf("From %s at %s to %s at %s", before.BaseURL, before.Began.Format(time.DateTime), after.BaseURL,
+		after.Began.Format(time.DateTime)))
+	old, now := map[string]probe.Result{}, after.Results
+	for _, was := range before.Results {
+		old[was.Name] = was
+		if !slices.ContainsFunc(after.Results, func(r probe.Result) bool { return r.Name == was.Name }) {
+			now = append(now, probe.Result{Rule: was.Rule, State: gone})
+		}
+	}
+	for _, result := range now {
+		was := old[result.Name]
+		if was.State == result.State && was.Found == result.Found {
+			continue
+		}
+		changed = true
+		p.result(result)
+		p.line(12, fmt.Sprintf("before: %s %s", cmp.Or(was.State, "absent"), cmp.Or(was.Found, was.Reason)))
+	}
+	if !reflect.DeepEqual(before.Facts, after.Facts) {
+		changed = true
+		fmt.Fprintf(p.w, "\nThe facts before and now:\n\n%s\n\n%s\n", plainLines(before.FactsGo()), plainLines(after.FactsGo()))
+	}
+	if !changed {
+		p.line(0, "Nothing changed.")
+	}
+	return changed, nil
 }
