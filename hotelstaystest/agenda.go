@@ -21,8 +21,8 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.L
 // reach moves the clock forward to t. A clock that is later than t does not change.
 func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
 
-// appointment is due when the clock reaches the time in the field at. Then the sandbox confirms the order, or tries to
-// deliver the event. One of these two fields is nil.
+// appointment is a task for the time in the field at: the sandbox must confirm the order, or try to deliver the event.
+// Either order or event is nil.
 type appointment struct {
 	at    time.Time
 	order *order
@@ -32,7 +32,7 @@ type appointment struct {
 // agenda holds what the sandbox must do later, such as to confirm an order. Server.lock guards it.
 type agenda struct {
 	ahead    []appointment // sorted by time; appointments at the same time are in order of insertion
-	wake     chan struct{} // holds a value after a change of the first appointment or of the clock
+	wake     chan struct{} // receives a value when the first appointment or the clock changes
 	inFlight int           // delivery attempts that wait for their answers
 	changed  *sync.Cond    // signals that inFlight became smaller, or that Advance ended
 

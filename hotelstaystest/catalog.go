@@ -49,7 +49,7 @@ type world struct {
 
 func newWorld(seed uint64, size Catalog) *world { return &world{seed: seed, size: size} }
 
-// mix applies the finaliser of splitmix64.
+// mix returns a hash of x. It is the last step of the random generator splitmix64.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -68,7 +68,8 @@ func (w *world) hash(parts ...int) uint64 {
 // pick returns a number in [0, n) that depends only on the seed and on parts.
 func (w *world) pick(n int, parts ...int) int { return int(w.hash(parts...) % uint64(n)) }
 
-// The purposes of a hash. Two hashes of the same index differ if their purposes differ.
+// The first part of each hash says what the hash decides, so that a hotel's name, price and other data do not depend on
+// each other.
 const (
 	forPlaceName = iota + 1
 	forHotelName
@@ -189,8 +190,8 @@ func (w *world) hotelExists(hotel int) bool {
 	return hotel >= 0 && w.cityOf(hotel) < w.cities() && hotel%w.size.HotelsPerCity < w.hotelsIn(w.cityOf(hotel))
 }
 
-// destinationID returns the UUID of a place. Its second half holds level and index. Its first
-// half is a hash, so that findPlace does not know an id of another world.
+// destinationID returns the UUID of a place. Its second half holds level and index. Its first half is a hash, so that
+// findPlace refuses an id of a world with another seed.
 func (w *world) destinationID(p place) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], w.hash(forID, int(p.kind), p.index))
@@ -217,7 +218,8 @@ func (w *world) findPlace(id string) (place, bool) {
 	return p, true
 }
 
-// hotelBase plus the index of a hotel is the number in the platformHotelId and the supplier's id of the hotel.
+// hotelBase is added to the index of a hotel. The ids of the hotel contain the sum, such as PH10000007 and
+// S101-10000007.
 const hotelBase = 10_000_000
 
 var suppliers = []int{101, 204, 317}
@@ -233,8 +235,8 @@ func (w *world) platformID(hotel int) string {
 
 func sourceID(supplier, hotel int) string { return fmt.Sprintf("S%d-%d", supplier, hotelBase+hotel) }
 
-// supplierOf chooses a hotel's supplier. The choice depends on salt, so that a hotel has
-// different ids in different sessions.
+// supplierOf chooses the supplier of a hotel. Each session passes another salt, so that a hotel has different supplier
+// ids in different sessions.
 func (w *world) supplierOf(hotel int, salt uint64) int {
 	return suppliers[mix(w.hash(forSupplier, hotel)^salt)%uint64(len(suppliers))]
 }

@@ -163,11 +163,10 @@ type WebhookConfig struct {
 	// contain undocumented kinds. A trigger that is not listed sends its default events.
 	Events map[WebhookTrigger][]types.EventKind `json:"events,omitzero"`
 
-	// CallbackHandler, if set, receives all deliveries over in-memory connections, whatever
-	// the host of their callbackUrl. Use it under testing/synctest, and for callback URLs
-	// that are not loopback. [Server.Close] cancels the contexts of the handler's requests and
-	// waits for the handler, so the handler must not call Close. If the handler needs the secret
-	// before the server exists, set Secret.
+	// CallbackHandler, if set, receives all deliveries over in-memory connections. The host of a callbackUrl then does
+	// not matter. Use it under testing/synctest, and for callback URLs that are not loopback. [Server.Close] cancels
+	// the contexts of the handler's requests and waits for the handler, so the handler must not call Close. If the
+	// handler needs the secret before the server exists, set Secret.
 	CallbackHandler http.Handler `json:"-"`
 }
 
@@ -191,8 +190,7 @@ type ControlConfig struct {
 type Variants struct {
 	// OAuthTopLevel answers OAuthToken without the envelope.
 	OAuthTopLevel bool `json:"oauthTopLevel,omitzero"`
-	// NoTotals makes HotelList and HotelsMetadata answer total 0, whatever the number of
-	// hotels. hasMore stays correct.
+	// NoTotals makes HotelList and HotelsMetadata answer total 0, even if hotels match. hasMore stays correct.
 	NoTotals bool `json:"noTotals,omitzero"`
 	// Available is CheckAvail's status of an available offer: 1, the default, or 2. An
 	// unavailable offer has the other number.

@@ -156,7 +156,8 @@ func (s *Server) newRoutes() http.Handler {
 	return mux
 }
 
-// guard refuses a foreign host name, and a change requested by a page of another site.
+// guard refuses a request whose Host header does not name this server, and a request for a change that a page of
+// another site sends.
 func (s *Server) guard(r *http.Request) error {
 	if !s.ownHost(r.Host) {
 		return refuse(http.StatusForbidden, "Host", "the control API is not served under host name %q; see control.hosts (-control-host)", r.Host)

@@ -78,8 +78,8 @@ func getLedger(c *controlCall) (any, error) {
 	}, nil
 }
 
-// getRequests returns the requests that follow the request with the number "after". Without this parameter it returns
-// the last requests.
+// getRequests returns the requests whose numbers are above the query parameter "after". Without this parameter it
+// returns the last requests.
 func getRequests(c *controlCall) (any, error) {
 	after, limit := int64(c.numbers["after"]), c.numbers["limit"]
 	found := slices.DeleteFunc(c.s.ledger.kept(), func(r *Request) bool { return r.Seq <= after || !c.wants(r) })

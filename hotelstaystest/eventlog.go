@@ -83,7 +83,7 @@ type record struct {
 
 const (
 	minLogBytes   = 1 << 20
-	bytesPerLimit = 4 << 10 // more than a typical record needs
+	bytesPerLimit = 4 << 10 // bytes of memory per record of the limit; a typical record needs less
 )
 
 // eventLog is guarded by Ledger.mu. Do not change an entry, or a value to which it points. Change a clone instead.

@@ -65,7 +65,7 @@ const (
 // FaultKinds returns all kinds of fault.
 func FaultKinds() []FaultKind { return slices.Clone(faultKinds) }
 
-// openapi.json describes each kind.
+// faultKinds lists every FaultKind. A new kind also needs a description in openapi.json.
 var faultKinds = []FaultKind{
 	FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
 	FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultAlteredBody,

@@ -118,9 +118,9 @@ type WebhookAttempt struct {
 	Copy      bool      `json:"copy"`          // true for the copy that FaultDuplicate sends
 }
 
-// Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods return
-// copies. It counts everything and keeps all orders. It keeps the last [Config.LedgerLimit] requests,
-// webhooks and changes of orders in total. Times come from the sandbox's clock ([Server.Now]).
+// Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods return copies. Its counts
+// and its list of orders are complete. Of the requests, webhooks and changes of orders it keeps only the last
+// [Config.LedgerLimit], counted together. Times come from the sandbox's clock ([Server.Now]).
 type Ledger struct {
 	mu            sync.Mutex
 	log           eventLog
@@ -377,7 +377,7 @@ func (l *Ledger) webhooksOf(wanted func(*Webhook) bool) []Webhook {
 	return out
 }
 
-// scrubbed copies a header and hashes its secrets.
+// scrubbed returns a copy of a header in which each secret is replaced by its hash.
 func scrubbed(h http.Header) http.Header {
 	c := h.Clone()
 	for _, name := range []string{"Authorization", "Cookie", "Proxy-Authorization"} {

@@ -264,8 +264,8 @@ func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 	return d
 }
 
-// saltOf returns a number that differs by session, for the choice of suppliers. It ignores the proof in
-// the session id, because the proof differs by server, and equal seeds must make equal choices.
+// saltOf returns a different number for each session, for supplierOf. It does not use the proof in the session id: the
+// proof depends on the server, and servers with the same seed must choose the same suppliers.
 func saltOf(session string) uint64 {
 	n, _ := strconv.ParseUint(sessionNumber(session), 36, 64)
 	return n

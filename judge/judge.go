@@ -128,7 +128,7 @@ type exam struct {
 	searched *search
 	queried  uint64
 	prices   []priced       // the prices of each offer of the current hotel
-	places   map[string]int // the index in Findings, by the rule and the path without indexes
+	places   map[string]int // maps a rule and a path without indexes to the index of their finding in Findings
 	recent   [64]string     // a cache: rules that are already in Tried
 }
 
@@ -150,7 +150,8 @@ func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	return ok
 }
 
-// has adds a finding if ok is false. It is for a part outside the JSON text, such as a header. The parameter what names the part.
+// has is like the method is, but judges a part of the answer that is not in the JSON text, such as a header. The
+// parameter what names this part.
 func (x *exam) has(rule string, ok bool, what, want string) {
 	if x.tries(rule); !ok {
 		x.found(rule, func(bool) string { return what }, "string", want)

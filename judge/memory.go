@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// memory keeps two maps. When the young map is full or old, it becomes the old map, and the old map is forgotten.
+// memory holds values of earlier exchanges in two maps. New values enter the map young. When young is full or has
+// reached half of age, it replaces the map old.
 type memory struct {
 	age        time.Duration
 	limit      int
@@ -61,7 +62,7 @@ func recall[T any](m *memory, parts ...string) *T {
 	return v
 }
 
-// The kinds of things that are remembered, by the first part of their keys.
+// The types of the values in a memory.
 type (
 	// life is the lifetime of a token.
 	life struct {

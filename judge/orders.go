@@ -160,7 +160,7 @@ func (x *exam) read(o value, now, was *order, open bool) {
 		"the same value as before")
 }
 
-// named returns the hash of a person's first and last name, in any letter case.
+// named returns a hash of a person's first and last name, which does not depend on upper or lower case.
 func (x *exam) named(o value) uint64 {
 	fold := func(name string) string { return strings.ToLower(strings.TrimSpace(o.get(name).str())) }
 	return x.memory.key(fold("firstName"), fold("lastName"))

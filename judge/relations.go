@@ -19,7 +19,7 @@ type sameness struct {
 	what      string // the member that must be equal: a type, its member, and a path inside the member
 	// source names the expected value: asked.checkIn is a member of the request, header.Currency is a header of the
 	// request, told.Session-Id is a header of the answer, and offer.checkIn is the check-in of the offer that the
-	// request names. Of a list in the request, each element is allowed.
+	// request names. If the request has a list there, every element of the list is an allowed value.
 	source string
 	below  []string
 	want   string // the text for Finding.Want

@@ -172,10 +172,10 @@ type field struct {
 	element    *field
 	leaf       *leaf
 	shape      *shape
-	same       []int // indexes in samenesses
+	same       []int // indexes of the elements of samenesses that concern this field
 }
 
-// In a search for one room, both members usually have the same JSON text.
+// rate and totalRate are these two fields of an offer. In a search for one room, both usually have the same JSON text.
 var rate, totalRate = forms["Pkg"].named["rate"], forms["Pkg"].named["totalRate"]
 
 // anything is a value whose type is not documented.

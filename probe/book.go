@@ -50,7 +50,7 @@ func (b *Booking) check() error {
 type allowance struct {
 	journal *journal
 	earlier int               // the number of journal entries from earlier runs
-	offers  map[int]stayOffer // by number of rooms, the last offer that could be booked
+	offers  map[int]stayOffer // maps a number of rooms to the last offer with this number that could be booked
 	silent  []*booked         // bookings that were sent without a callbackUrl
 	doubled bool              // whether two orders with the same content exist
 }

@@ -35,19 +35,19 @@ type booked struct {
 	order   *types.Order // nil if Book was refused
 	gender  *answer      // the refusal of a Book with other forms of a gender, or nil
 
-	// voucher:
+	// The method voucher sets these fields.
 	issued    hotelstays.OrderVoucherResponse
 	confirmed types.OrderStatus
 	passed    []types.OrderStatus // the statuses before the confirmation, except 0 and 1
 
-	// cancelled:
+	// The method cancelled sets these fields.
 	cancel   hotelstays.CancelResponse
 	cancelAt time.Time // when Cancel was sent
 	was      types.OrderStatus
 	fee      types.Money // the cancellation fee that the offer announced
 	feeErr   error       // why the fee is unknown
 
-	// ended:
+	// The method ended sets these fields.
 	last     *types.Order // nil if QueryOrders no longer returns the order
 	reached  bool         // whether the order has shown the status that Cancel announced
 	document types.VoucherStatus
@@ -162,8 +162,9 @@ func (r *run) known(b *booked) *types.Order {
 	return o
 }
 
-// poll calls the function there until it returns true, with a pause after each call. It gives up after the time most.
-// Only the last call stays in the evidence.
+// poll calls the function in the parameter there again and again, with a pause after each call. It stops when the
+// function returns true (then found is true) or when the time in the parameter most is over. Only the last call stays
+// in the evidence.
 func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Duration, found bool) {
 	began, before := time.Now(), len(r.log)
 	for first := true; ; first = false {

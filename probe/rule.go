@@ -147,7 +147,7 @@ type untried struct {
 
 func (u untried) Error() string { return u.why }
 
-// stop ends a rule with an error, like FailNow in a test.
+// stop is the value with which breaks and skip panic, to end a rule. The function attempt recovers it.
 type stop struct{ err error }
 
 // breaks ends the rule with the state Broken if wrong is true.
@@ -242,7 +242,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 
 type operation = hotelstays.Operation
 
-// Short names, because rules use them everywhere.
+// These names are shorter than the names in package hotelstays, because many rules use them.
 const (
 	opTicket, opOAuthToken                        = hotelstays.OpTicket, hotelstays.OpOAuthToken
 	opDestinations, opHotelsMetadata, opHotelList = hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelList

@@ -262,8 +262,8 @@ var longAgo = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 // emptyWindows contain no order. There is one for each form of a window.
 var emptyWindows = windows(longAgo, longAgo)
 
-// inAndOut returns filter values that match an order, and filter values that do not match it, in every form. is is the
-// order's own reference, status or time.
+// inAndOut returns filter values that match an order, and filter values that do not match it, in every form. The
+// argument is the reference, the status or the time of the order.
 func inAndOut(is any) (in []any, out [][]any) {
 	switch is := is.(type) {
 	case string:

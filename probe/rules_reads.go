@@ -165,7 +165,7 @@ var stays = func() (all []obj) {
 // walk is a rule that reads all pages of a listing.
 type walk struct {
 	op    operation
-	sorts []string // further walks with these values of sortBy, whose order the judge checks
+	sorts []string // values of sortBy: each is tried in a further walk, and the judge checks its order
 }
 
 const (

@@ -32,7 +32,8 @@ func ask(op operation, want expectation, changes []obj) func(*run) {
 // returns the finding, otherwise "".
 type expectation func(*run, *answer) string
 
-// Requests about the bookings of the run.
+// ofSpare and ofEnded are used like operations in rules whose valid request names a booking of the run. The valid
+// requests of real operations name orders that do not exist.
 const (
 	ofSpare operation = "Cancel of the second booking"
 	ofEnded operation = "QueryOrders of the cancelled booking"
@@ -270,8 +271,8 @@ func everyOp(name string, value any) (all []obj) {
 	return all
 }
 
-// same returns the check of a rule about requests that must get the same answer. The function of selects the part of each
-// answer to compare.
+// same returns the check of a rule: valid requests with these changes must get the same answer. The function in the
+// parameter of returns the part of an answer that is compared.
 func same(op operation, of func(*answer) []string, changes []obj) func(*run) {
 	return func(r *run) {
 		all := func() (lists [][]string) {

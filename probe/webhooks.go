@@ -20,7 +20,7 @@ import (
 
 const (
 	redelivering = 5 * time.Minute  // maximum wait until the service delivers an event again
-	overtaken    = 10 * time.Second // the maximum delay of an event after a newer event
+	overtaken    = 10 * time.Second // how much later than a newer event an event may arrive
 	idHeader     = "X-Platform-Event-Id"
 	signHeader   = "X-Platform-Signature"
 )

@@ -112,7 +112,7 @@ func (s *site) order(w http.ResponseWriter, _ *http.Request, o order) error {
 	return s.render(w, http.StatusOK, "order", o)
 }
 
-// streamPause is how often a stream looks for changes made by other processes.
+// streamPause is the pause after which a stream looks again for changes that other processes have made.
 const streamPause = 3 * time.Second
 
 // orderEvents sends Server-Sent Events: the order's panel as HTML, now and after each change. A browser that reconnects

@@ -137,8 +137,8 @@ func (stuck) BookAndRecover(ctx context.Context, _ *hotelstays.BookRequest,
 	return nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: ctx.Err()}
 }
 
-// The loud account has many due bookings, and the quiet account has one due booking. The booking of the quiet account
-// does not wait for the other bookings, even if the calls of the loud account hang.
+// loudAccountDelaysNoOther checks that many due bookings of one account (loud) do not delay the one due booking of
+// another account (quiet), even if the calls of the loud account hang.
 func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 	const many = 400
 	w.Options.BookTimeout = 2 * Patience // a long limit, so that a hanging call does not end before the test

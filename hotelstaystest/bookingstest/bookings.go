@@ -181,15 +181,15 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 	assert.Equal(w, books, w.books())
 }
 
-// failing makes a function such as OnOutcome fail. Each of the first calls returns one of the failures. The next call
-// panics, and later calls succeed.
+// failing makes a function such as OnOutcome fail. The first calls return the errors in failures, one per call. The
+// next call panics. All later calls succeed.
 type failing struct {
 	atomic.Int32
 	failures []error
 }
 
-// after returns err if the function failed to store its row. Otherwise it counts the call. Then it returns the next
-// failure, panics, or returns nil.
+// after returns the result of one call of the function. The parameter err is the error with which the function stored
+// its row: if it is not nil, after returns it and does not count the call.
 func (f *failing) after(err error) error {
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (f *failing) after(err error) error {
 	return nil
 }
 
-// OnOutcome is called again after any error, including an error of this SDK.
+// onOutcomeFails checks that OnOutcome is called again after any error, including an error of this SDK.
 func onOutcomeFails[Tx any](w *World[Tx]) {
 	calls := failing{failures: []error{
 		errors.New("customer 40001 is in a deadlock"), // looks like a database's error after which a transaction is repeated

@@ -72,8 +72,8 @@ func cancelWaits[Tx any](w *World[Tx]) {
 	assert.Empty(w, listed(w, w.Cancellations(w.Context())))
 }
 
-// If it is already known that a booking has no order, CancelTx fails. Otherwise OnCancel receives CancelRefused when the
-// booking ends without an order.
+// nothingToCancel checks the cancellation of a booking without an order. If the booking has already ended, CancelTx
+// fails. If it ends later, OnCancel receives CancelRefused.
 func nothingToCancel[Tx any](w *World[Tx]) {
 	require.ErrorIs(w, w.CancelAlone("not booked", nil), durable.ErrNothingToCancel)
 	w.SendUnknown("absent", BookLost)
@@ -91,7 +91,7 @@ func nothingToCancel[Tx any](w *World[Tx]) {
 	assert.Zero(w, w.cancels())
 }
 
-// A cancellation belongs to one round. It never cancels the order of the next round.
+// cancelOfAnEarlierRound checks that a cancellation never cancels the order of a later round of the booking.
 func cancelOfAnEarlierRound[Tx any](w *World[Tx]) {
 	w.SendUnknown("ref-1", BookLost)
 	require.NoError(w, w.CancelAlone("ref-1", nil))
@@ -111,7 +111,8 @@ func cancelOfAnEarlierRound[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.cancels())
 }
 
-// A Cancel in progress could cancel the order of a new round, so the booking cannot begin again.
+// beginsAfterItsCancel checks that a booking cannot begin again while a Cancel is in progress, because that Cancel
+// could cancel the order of the new round.
 func beginsAfterItsCancel[Tx any](w *World[Tx]) {
 	w.SendUnknown("ref-1", BookMade)
 	w.Fleet.Pass(time.Minute)

@@ -18,7 +18,8 @@ type promise[Tx any] struct {
 	config   hotelstaystest.Config
 }
 
-// lateOrders hides new orders for two hours, which is longer than a recovery takes.
+// lateOrders is the configuration of a sandbox that hides new orders from QueryOrders for two hours. A recovery takes
+// less time.
 var lateOrders = hotelstaystest.Config{LateVisibility: 2 * time.Hour}
 
 // promises returns the rules that each implementation must prove. These rules depend on how the implementation commits,
@@ -58,8 +59,8 @@ func promises[Tx any]() []promise[Tx] {
 // parallel.
 func Test[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) { run(t, start, promises[Tx]()) }
 
-// TestDatabase tests an implementation on another database than Test. It runs only the cases that databases may execute
-// differently.
+// TestDatabase tests an implementation on another database than Test. It runs only the cases whose results may depend
+// on the database.
 func TestDatabase[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
 	run(t, start, slices.DeleteFunc(promises[Tx](), func(p promise[Tx]) bool { return !p.database }))
 }

@@ -195,14 +195,14 @@ func (w *World[Tx]) createTables(bookings int) {
 // AnyReference returns the reference of a random booking that [World.Survive] makes.
 func AnyReference(bookings int) string { return fmt.Sprint("ref-", rand.IntN(bookings)) }
 
-// count returns the number of rows of a table. The argument may also have a WHERE clause, such as "surprises WHERE n >
-// 1".
+// count returns the number of rows of a table. The argument is the name of the table, or a name and a condition, such
+// as "surprises WHERE n > 1".
 func (w *World[Tx]) count(of string) (n int) {
 	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT COUNT(*) FROM `+of).Scan(&n))
 	return n
 }
 
-// each reads the rows of a query into variables, and calls do after each row.
+// each reads the rows of a query. For each row it stores the columns in the variables of into, and then calls do.
 func (w *World[Tx]) each(query string, into []any, do func()) {
 	rows, err := w.Fleet.Query(w.Context(), query)
 	require.NoError(w, err)
@@ -266,8 +266,8 @@ func (w *World[Tx]) receive(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lifeOver is the SQL condition of a finished row: the order and the caller's copy have the status that the caller
-// wants.
+// lifeOver is the SQL condition for a row in which nothing will change: its order and its copy of the order have the
+// status that the caller wants.
 const lifeOver = `(state <> 'found' AND cancel <> 'begun' OR
 	state = 'found' AND (cancel = 'cancelled' AND mirror LIKE '3 %' OR cancel = '' AND mirror LIKE '2 %'))`
 
@@ -283,8 +283,9 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, change *durable.OrderCh
 	return byChance(e.StoreOrder(ctx, tx, change))
 }
 
-// onCancel stores how a cancellation has ended. If no order was cancelled, another cancellation begins. But for some
-// references, no other cancellation begins if the round made no order. Then the order of the next round must stay.
+// onCancel stores how a cancellation has ended. If no order was cancelled, it requests another cancellation. There is
+// an exception: if the round made no order and the reference ends with 5, it requests none, and the order of the next
+// round must stay.
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {

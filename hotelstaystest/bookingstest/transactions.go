@@ -24,7 +24,8 @@ func TestRowLocks[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
 	})
 }
 
-// OnOutcome itself calls CancelTx in another transaction. If CancelTx waited for the row's lock, OnOutcome would never end.
+// cancelTxDuringOnOutcome checks that OnOutcome may call CancelTx in another transaction. If CancelTx waited for the
+// lock of the booking's row, OnOutcome would never end.
 func cancelTxDuringOnOutcome[Tx any](w *World[Tx]) {
 	w.Options.OnOutcome = func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 		return errors.Join(w.CancelAlone("ref-1", nil), w.Fleet.StoreRow(ctx, tx, outcome))
@@ -35,7 +36,8 @@ func cancelTxDuringOnOutcome[Tx any](w *World[Tx]) {
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
-// One request reads all orders. The order with the slow OnOrder is neither the first nor the last order.
+// slowOnOrder checks that an OnOrder that hangs for one order does not stop the changes of the other orders of the same
+// request.
 func slowOnOrder[Tx any](w *World[Tx]) {
 	const orders = 6
 	w = w.following(func(ctx context.Context, tx Tx, change *durable.OrderChange) error {

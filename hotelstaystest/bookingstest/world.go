@@ -1,5 +1,6 @@
 // Package bookingstest tests the promises of an implementation of durable.Bookings, with a sandbox as the service. The
-// implementation must commit, lock and find bookings again, and deliver outcomes, whatever fails.
+// implementation must commit and lock bookings, find them again and deliver their outcomes, even if processes, answers
+// or transactions fail.
 //
 // [Test] has a case for each promise. [World.Survive] kills processes while they book, and [New] is for
 // further tests. contrib/hotelstaysriver and the journal of contrib/hotelstayssql run these tests in their databases.

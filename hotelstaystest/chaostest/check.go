@@ -167,9 +167,9 @@ func Seed() uint64 {
 	return rand.Uint64N(1_000_000)
 }
 
-// Config returns a configuration for the sandbox. QueryOrders shows an order only 500 seconds, divided by [Speed],
-// after Book. That is most of a recovery, which takes 600 seconds divided by Speed. There are no rate limits, and the
-// ledger keeps every request. The seed decides on which requests a fault acts.
+// Config returns a configuration for the sandbox. QueryOrders hides an order for the first 500 seconds after Book,
+// divided by [Speed]. A recovery takes 600 seconds divided by Speed, so the order appears late in the recovery. There
+// are no rate limits, and the ledger keeps every request. The seed decides on which requests a fault acts.
 func Config(seed uint64) *hotelstaystest.Config {
 	return &hotelstaystest.Config{Seed: seed, LateVisibility: 500 * time.Second / Speed, NoRateLimits: true, LedgerLimit: 1_000_000}
 }

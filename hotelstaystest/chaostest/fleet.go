@@ -70,8 +70,8 @@ type Fleet struct {
 	Kills int
 	// Crashes are functions that crash a server and start it again. Survive calls each function once.
 	Crashes []func(context.Context) error
-	// Lease is the maximum time until other processes continue the work of a frozen process. If it is set,
-	// Survive fails if no booking ends within a Lease while more than a tenth of the bookings are left.
+	// Lease is the maximum time until other processes continue the work of a frozen process. If Lease is set, Survive
+	// fails if no booking ends for this time, except while the last tenth of the bookings is open.
 	Lease time.Duration
 	// Freezes is the number of times that a process is frozen: the first for one and a half leases, the second
 	// until all bookings have ended, the third for half a lease, then the same again. Freezes need Unix.

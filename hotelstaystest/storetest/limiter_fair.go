@@ -42,9 +42,9 @@ func caller(account string, priority hotelstays.Priority) hotelstays.RateLimitRe
 	return hotelstays.RateLimitRequest{Key: limited, Account: account, Priority: priority}
 }
 
-// lastServedAmong lets several callers wait, and then one more caller, who sends the request last. It fails the test unless
-// the limiter serves this caller among the first n callers. It runs once with all callers in one process, and once with this
-// caller in another process.
+// lastServedAmong fails the test unless the limiter serves the last caller among the first n callers. The callers
+// before it, whose number is others, wait with the request in other. Then the last caller begins to wait, with the
+// request in last. This happens once with all callers in one process, and once with the last caller in another process.
 func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateLimitRequest) {
 	c.Helper()
 	for _, l := range c.both {

@@ -21,8 +21,8 @@ type graph struct {
 }
 
 // explore visits all states that can follow the initial states. It stops at a state that violates an invariant, or
-// after limit states. Then why is the reason, and at is the number of the state. A state violates NeverEnds if it is
-// not done and no step follows, or if steps lead from it back to the same state.
+// after limit states. Then the result why has the reason, and the result at has the number of the state. A state
+// violates NeverEnds if it is not done and no step follows, or if steps lead from it back to the same state.
 func (m *model) explore(limit int, next func(state, func(Step, state))) (g *graph, why string, at int32) {
 	g = &graph{known: map[state]int32{}, next: next}
 	add := func(s state, from int32) (n int32) {
@@ -105,9 +105,10 @@ func (m *model) now(s state) Now {
 	return n
 }
 
-// Paths returns paths from the beginning of a booking to a state in which nothing is left to do. The paths consist
-// only of steps for which keep returns true. Together they contain each such step in each combination of the phases
-// of the rows and the next operations of the workers. Call Paths in a bubble of testing/synctest.
+// Paths returns paths from the beginning of a booking to a state in which nothing is left to do. The paths consist only
+// of steps for which keep returns true. A situation is a combination of the phases of the rows and the next operations
+// of the workers. Together, the paths contain each step in each situation in which it is possible. Call Paths in a
+// bubble of testing/synctest.
 func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	m := w.model()
 	next := func(s state, yield func(Step, state)) {

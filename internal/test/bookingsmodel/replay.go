@@ -29,7 +29,7 @@ const (
 	wakes    = runMany + kinds
 	begins   = wakes + 1
 	cancels  = wakes + 2
-	names    = wakes + 3 // cancels an order that the request names
+	names    = wakes + 3 // CancelTx with a request that names the foreign order
 	abandons = wakes + 4
 	retries  = wakes + 5
 	unfollow = wakes + 6
@@ -181,8 +181,8 @@ func (m *model) replay(h int32) *result {
 	return &s.result
 }
 
-// stop ends the current goroutine of the call, because the replay is over. a is the operation that the goroutine asks
-// for. The first such operation becomes the result of the replay.
+// stop ends the current goroutine of the call when the goroutine asks for an operation without a reply. The first such
+// operation becomes the result of the replay.
 func (s *script) stop(a operation) {
 	if !s.stopped {
 		s.stopped, s.result.operation = true, a
@@ -225,7 +225,7 @@ func (m *model) version(version int8) any {
 	return version
 }
 
-// wrote records that the call has stored a row, instead of the row with the number before.
+// wrote records that the call has stored a row. The parameter before is the number of the row that it has replaced.
 func (m *model) wrote(row durable.Row, before int32) {
 	s := m.script
 	t := s.result.deliveries

@@ -128,7 +128,7 @@ func relative(text []byte, from time.Time) string {
 	}))
 }
 
-// mapped replaces each "@seconds" in a text from relative by the result of the function to.
+// mapped replaces each time in a text that relative has made, such as "@90". It calls to(90), and inserts the result.
 func mapped(text string, to func(seconds int64) string) string {
 	return offsets.ReplaceAllStringFunc(text, func(quoted string) string {
 		seconds, _ := strconv.ParseInt(quoted[2:len(quoted)-1], 10, 64)

@@ -154,9 +154,9 @@ func (m *marks) until(t int16) {
 	m.limit = min(m.limit, t)
 }
 
-// passTime yields the step in which time passes until something can happen. It yields no such step while something
-// must happen before. For each worker that has something to do, it also yields the fault that the worker stands
-// still.
+// passTime yields the step in which time passes until something can happen. It yields no such step if a worker has
+// something to do now, or if an order or a Cancel would miss its latest time. For each worker that has something to do,
+// it also yields the fault that the worker stands still.
 func (v *visit) passTime() {
 	s, m, waits := v.from, marks{1<<15 - 1, never}, false
 	for w := range s.workers {

@@ -73,8 +73,8 @@ type stale struct {
 	kind    int
 }
 
-// framed returns the number of the stored row of a kind, after a change of the row's times: they count from the beginning of
-// worker w's call, by the clock of that worker.
+// framed returns the number of the row of a kind as the call of worker w sees the row: its times count from the
+// beginning of the call, by the clock of the worker.
 func (s *state) framed(m *model, w, kind int) int32 {
 	return m.move(s.rows[kind], s.workers[w].age-s.clock(w))
 }
@@ -141,8 +141,8 @@ func (v *visit) commit(s *state, w int, age int16, res *result) {
 	v.deliver(s, res.deliveries)
 }
 
-// stale returns the history that replaces history h after somebody has changed the row of a kind. In the new history,
-// the row's version that the call knows is an old version.
+// stale returns the history that replaces history h when the row of a kind changes. In the new history, the version of
+// the row that the call has read is no longer the stored version.
 func (v *visit) stale(h int32, kind int) int32 {
 	to, known := v.stales[stale{h, kind}]
 	if known || h == 0 {

@@ -226,7 +226,7 @@ var wantedKinds = map[reflect.Kind]string{reflect.Struct: "object", reflect.Map:
 	reflect.Bool: "boolean", reflect.Float64: "number", reflect.Int: "integer", reflect.Int64: "integer"}
 
 // wholeNumber returns the digits of an integer that may be written as 2.0 or 2e1. ok is false if the number is not an
-// integer, or does not fit into bits.
+// integer, or needs more than this number of bits.
 func wholeNumber(text string, bits int) (string, bool) {
 	const longest = 20
 	if len(text) > longest {

@@ -30,8 +30,9 @@ func Of[T any](t testing.TB, what string, full, typical, short T) T {
 // Portion selects every n-th case.
 type Portion struct{ every, count int }
 
-// PortionOf returns the portion to test: one of every typical cases, or with -short one of every short cases. Choose prime
-// numbers: then an inner loop selects other cases each time that it runs.
+// PortionOf returns the portion to test: every n-th case. The parameter typical is n, and the parameter short is n with
+// -short. With HOTELSTAYS_LONG it is every case. Choose prime numbers: then an inner loop does not select the same
+// cases in each run of the outer loop.
 func PortionOf(t testing.TB, typical, short int) *Portion {
 	t.Helper()
 	return &Portion{every: Of(t, "one case in", 1, typical, short)}
