@@ -123,7 +123,8 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client, secret types.Secr
 }
 
 // TokenCredential is a token that you got yourself. It is never renewed: once the service refuses it, calls fail with
-// ErrUnauthorized. Each token counts as an account: only a client with the same token can continue a BookingRecovery.
+// ErrUnauthorized. Each token counts as a separate account, so only a client with the same token can continue a
+// BookingRecovery.
 type TokenCredential struct{ Token types.Secret }
 
 func (t TokenCredential) snapshot() Credential { return t }
@@ -145,8 +146,9 @@ func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Se
 	return t.Token, 0, nil
 }
 
-// secretSource adds a fault if a credential has both a secret (fixed) and a function that returns the secret (from). With
-// only the function, secretSource sets fixed to a placeholder, because the caller refuses an empty secret.
+// secretSource adds a fault if a credential has both a secret (the parameter fixed) and a function that returns the
+// secret (the parameter from). If it has only the function, secretSource replaces the empty secret by a placeholder,
+// because the caller then checks that the secret is not empty.
 func (v *validation) secretSource(name string, from func(context.Context) (types.Secret, error), fixed *types.Secret) {
 	switch {
 	case from == nil:
@@ -157,7 +159,8 @@ func (v *validation) secretSource(name string, from func(context.Context) (types
 	}
 }
 
-// askSecret returns the result of the function from, or the secret fixed if that function is nil.
+// askSecret calls the function in the parameter from, and returns its secret. If that function is nil, askSecret
+// returns the parameter fixed.
 func askSecret(ctx context.Context, fixed types.Secret, name string, from func(context.Context) (types.Secret, error)) (types.Secret, error) {
 	if from == nil {
 		return fixed, nil
@@ -204,8 +207,8 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 	return c, err
 }
 
-// TicketRequest asks for a ticket. Its JSON has TTL as text, such as "1h0m0s", and the secret redacted: a decoded request is
-// refused until you set the secret again.
+// TicketRequest asks for a ticket. Its JSON has TTL as text, such as "1h0m0s", and "[redacted]" in place of AppSecret.
+// After you have decoded this JSON, set AppSecret again: Ticket refuses a redacted secret.
 type TicketRequest struct {
 	AppKey    string       `json:"appKey"`    // required
 	AppSecret types.Secret `json:"appSecret"` // required

@@ -60,8 +60,8 @@ var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time
 
 const awaitPause = 30 * time.Second
 
-// await calls the function poll until it reports done, it returns an error that is not transient, or ctx ends. If ctx ends,
-// the error contains the text that the function progress returns.
+// await calls poll again and again, until poll reports done, poll returns an error that is not transient, or ctx ends.
+// If ctx ends, the error contains the text that the function progress returns.
 func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
 	start := time.Now()
 	for {
@@ -101,7 +101,8 @@ func transient(err error) bool {
 	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)
 }
 
-// waitUntil waits for a time or a wake-up. If ctx ends first, it returns the error of ctx.
+// waitUntil waits until the time in the parameter at, or until a wake-up. If ctx ends first, it returns the error of
+// ctx.
 func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()

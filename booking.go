@@ -43,7 +43,7 @@ type CheckAvailResponse struct {
 	Meta                 ResponseMeta                `json:"-"`
 }
 
-// Available reports whether the offer can be booked. It can be booked if the answer contains it with an id.
+// Available reports whether the offer can be booked, which is true if the answer contains an offer with an id.
 func (r *CheckAvailResponse) Available() bool {
 	return r.RoomRatePkg != nil && r.RoomRatePkg.RatePkgID != ""
 }
@@ -56,8 +56,8 @@ func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ..
 	return invoke(ctx, c, OpCheckAvail, req, opts)
 }
 
-// BookRequest books an offer. Its JSON has all fields, with passport numbers redacted: Book refuses a decoded request until
-// you set them again.
+// BookRequest books an offer. Its JSON has all fields, but "[redacted]" in place of passport numbers. After you have
+// decoded this JSON, set the passport numbers again: Book refuses redacted numbers.
 type BookRequest struct {
 	// SessionID is the session of the search. Required. Store it with the order: Cancel needs it.
 	SessionID string `json:"sessionId,omitempty"`
@@ -68,8 +68,9 @@ type BookRequest struct {
 	Holder              types.Holder `json:"holder"`    // required
 	// Guests is required. How many travellers it must name is undocumented.
 	Guests []types.Guest `json:"guests"`
-	// CallbackURL is the URL to which the service posts the events of the order. ValidateCallbackURL describes valid URLs. A
-	// client with a loopback base URL may use a loopback address. The client needs a ticket, not an OAuth token.
+	// CallbackURL is the URL to which the service posts the events of the order. ValidateCallbackURL describes valid URLs.
+	// A client with a loopback base URL may use a loopback address. Book refuses a CallbackURL if the client has an
+	// OAuthCredential.
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer that you want; it is not sent. If the order has other dates, the error is a
 	// *ReferenceReusedError. BookResponse.Changes lists all other differences.
@@ -216,7 +217,7 @@ func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
 //   - A *ReferenceReusedError: the reference already has an order, and its dates differ from Expect.
 //   - Any other error: nothing was booked.
 //
-// Book is never sent twice unless the first attempt provably did nothing.
+// The client sends Book a second time only if the first attempt provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp, err := c.book(ctx, req, opts...)
 	if err != nil {

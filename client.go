@@ -55,19 +55,21 @@ type Credential interface {
 	// snapshot returns a copy that the caller cannot change.
 	snapshot() Credential
 	// tokenID returns the key of a token in a TokenStore. The key is a hash of the secret, so a wrong secret finds no
-	// token. It is empty if the token is neither renewed nor shared.
+	// token. The result is empty for a TokenCredential, whose token is neither renewed nor shared.
 	tokenID(secret types.Secret) string
 	// account returns a text that identifies the account and does not depend on its secret. The text may contain a token:
 	// use only a hash of it.
 	account() string
 	secret(ctx context.Context) (types.Secret, error)
-	// fetch gets a token from the service. The token is valid for lifetime after the answer; 0 means unknown.
+	// fetch gets a token from the service. The result lifetime is how long the token is valid, counted from the answer; 0
+	// means unknown.
 	fetch(ctx context.Context, c *Client, secret types.Secret) (token types.Secret, lifetime time.Duration, err error)
 	// callbacks reports whether BookRequest.CallbackURL is allowed with this credential.
 	callbacks() bool
 }
 
-// usable returns an error if New did not make the client, or if ctx is nil. Such a call would panic later.
+// usable returns an error if New did not make the client, or if ctx is nil. Without this check, the call would panic
+// later.
 func (c *Client) usable(ctx context.Context, name Operation) error {
 	var f faults
 	if c == nil || c.cred == nil {
@@ -253,7 +255,8 @@ func (x *invocation) end() {
 
 const defaultUserAgent = "hotelstays-go"
 
-// maxTokenBody is small, because the redaction of secrets in a longer body could take longer than the call may last.
+// maxTokenBody is the maximum size of the answer to a token request, in bytes. It is small, because removing secrets
+// from a longer answer could take longer than the call may last.
 const maxTokenBody = 1 << 20
 
 // maxTokenWait is the longest time that a token request waits for a slot of the rate limiter. In that time 1,500

@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// DestinationsRequest selects places. The result with neither CountryCode nor ParentDestinationID is
-// undocumented; the sandbox returns its countries.
+// DestinationsRequest selects places. If both CountryCode and ParentDestinationID are empty, it is undocumented which
+// places the service returns. The sandbox then returns its countries.
 type DestinationsRequest struct {
 	// CountryCode, ISO 3166-1 alpha-2, selects the top-level places of a country. The service then ignores
 	// ParentDestinationID.
@@ -25,7 +25,7 @@ type DestinationsRequest struct {
 	Include             types.DestinationsInclude `json:"include,omitempty"`
 	// FilterEmptyCities drops cities without hotels. nil means the service's default, true.
 	FilterEmptyCities *bool `json:"filterEmptyCities,omitempty"`
-	// MinHotelCount drops cities with fewer hotels. nil means the service's default, 1.
+	// MinHotelCount drops cities that have fewer hotels than this number. nil means the service's default, 1.
 	MinHotelCount *int `json:"minHotelCount,omitempty"`
 }
 

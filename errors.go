@@ -16,7 +16,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// afterRefusal is the error of a call that was refused, and that ended while it waited for its next attempt.
+// afterRefusal is the error of a call whose last attempt was refused, and which ended before the next attempt, for
+// example because ctx ended.
 type afterRefusal struct {
 	end     error
 	refusal *APIError
@@ -48,8 +49,8 @@ func (e *bothErrors) Unwrap() error { return e.then } // errors.Is must not find
 
 func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 
-// TransportError reports a call without an answer: the connection failed, ctx ended, or the client got no token
-// or, in time, no slot of the rate limit.
+// TransportError reports a call without an answer. Either the connection failed, or ctx ended, or the client got no
+// token, or it got no slot of the rate limit in time.
 type TransportError struct {
 	Operation Operation
 	// Sent reports whether the request may have reached the service. For Book, Cancel and a Do

@@ -44,9 +44,9 @@ func KindOf(err error) ErrorKind {
 	return outermost
 }
 
-// Retryable reports whether the same call may be made again later, as the text of err says: the service failed or was too
-// busy, there was no answer, or there is no voucher yet. It is false after an unknown outcome, after a refusal, and for an
-// error of another package. The client's own retries were made before.
+// Retryable reports whether the same call may be made again later, as the text of err says: the service failed or was
+// too busy, there was no answer, or there is no voucher yet. It is false after an unknown outcome, after a refusal, and
+// for an error of another package. By then the client has already made its own retries.
 func Retryable(err error) bool {
 	if KindOf(err) == KindOutcomeUnknown {
 		return false
@@ -59,8 +59,8 @@ func Retryable(err error) bool {
 	return false
 }
 
-// chain returns err and the errors below it, outermost first. The parameter below is
-// the function unwrapped or the function causes.
+// chain returns err and the errors below it, outermost first. The parameter below is a function that returns the causes
+// of one error: unwrapped or causes.
 func chain(err error, below func(error) []error) (all []error) {
 	if err == nil {
 		return nil

@@ -23,8 +23,8 @@ type APIError struct {
 	// Msg is the service's message, up to 1 KiB. An object or an array is shown as names and types. For Ticket and
 	// OAuthToken the message ends where a token may begin.
 	Msg string
-	// Excerpt is the beginning of an answer that is not enveloped, such as a proxy's HTML page, as in DecodeError.
-	// For Ticket and OAuthToken all of it is redacted.
+	// Excerpt is the beginning of an answer that is not enveloped, such as a proxy's HTML page. It has the same form as
+	// DecodeError.Excerpt. For Ticket and OAuthToken all of it is redacted.
 	Excerpt   string
 	RequestID string
 	TraceID   string
@@ -36,7 +36,7 @@ type APIError struct {
 	Header http.Header
 
 	ownRefusal  bool   // whether ServiceFacts.RefusalCodes has the Code for the Operation
-	tokenAdvice string // replaces the usual advice if it is set, because a credential or a token was refused
+	tokenAdvice string // advice for a refused credential or token; if it is not empty, it replaces the usual advice
 	outcome
 }
 

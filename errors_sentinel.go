@@ -47,7 +47,7 @@ type answers struct {
 	// only has the operations that can have the kind; nil: all. If only is set, the status counts only in an enveloped
 	// answer.
 	only []Operation
-	// first: the status, or the word, decides before the code.
+	// first: if the answer has this status or this word, the answer has this kind, whatever its code is.
 	first bool
 	word  string // text in Msg by which an answer belongs to the kind; empty if Msg is never compared
 }
@@ -146,8 +146,8 @@ func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, tex
 // sentinelOf returns the sentinel of a kind that has exactly one.
 func sentinelOf(kind ErrorKind) error { return &kind.row().sentinel }
 
-// The sentinels for errors.Is. An *APIError matches at most one of the sentinels that are declared before ErrNotSent. A
-// documented code decides, or else the HTTP status.
+// The sentinels for errors.Is. An *APIError matches at most one of the sentinels that are declared before ErrNotSent.
+// If the answer has a documented code, the code decides which one; otherwise the HTTP status decides.
 var (
 	// ErrParam: a parameter was refused (code 100000400 of HotelsMetadata, HotelList and Book, HTTP 400).
 	ErrParam = sentinelOf(KindParam)

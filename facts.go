@@ -15,8 +15,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ServiceFacts is what you know about a service beyond its document. Its JSON is for a file. An unknown name or a repeated
-// name in it is an error. Letter case does not matter.
+// ServiceFacts is what you know about a service beyond its document. You can keep its JSON in a file. An unknown or
+// repeated name in this JSON is an error. The letter case of names does not matter.
 type ServiceFacts struct {
 	// StatusMeanings are the meanings of order states, for AwaitOrder and CancelAndRead.
 	StatusMeanings StatusMeanings `json:"statusMeanings,omitzero"`
@@ -26,7 +26,7 @@ type ServiceFacts struct {
 	// than 2xx or 4xx no code proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
 	// NullOrders states that the service writes an empty list of orders as "orders": null, with nothing else in data.
-	// Without this fact the error is a *DecodeError, and proves nothing.
+	// Without this fact such an answer is a *DecodeError, and does not prove that there are no orders.
 	NullOrders bool `json:"nullOrders,omitempty"`
 }
 

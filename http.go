@@ -59,8 +59,8 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// streamTransport returns a NewTransport that uses only HTTP/1.1. Over HTTP/2, net/http would buffer up to 4 MiB for
-// each stream whose loop is slow.
+// streamTransport returns a transport like that of NewTransport, but with HTTP/1.1 only. Over HTTP/2, net/http would
+// buffer up to 4 MiB for each stream whose loop is slow.
 func streamTransport() *http.Transport {
 	t := NewTransport()
 	t.Protocols = new(http.Protocols)

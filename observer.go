@@ -73,7 +73,7 @@ type CallInfo struct {
 // AttemptInfo describes one attempt.
 type AttemptInfo struct {
 	Start time.Time
-	// Duration ends when the answer was read and decoded, or the attempt failed.
+	// Duration is the time from Start until the answer was read and decoded, or until the attempt failed.
 	Duration   time.Duration
 	HTTPStatus int  // 0 if no answer came
 	Sent       bool // whether the request may have reached the service

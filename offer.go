@@ -170,7 +170,8 @@ func (d OfferDiff) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// from copies the net total of the offer that was seen into each change, because Within needs it.
+// from stores in each change the net total of the offer that the traveller saw, because Within compares with this
+// total.
 func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
 	for i := range d.Changes {
 		d.Changes[i].seenNet = seen.TotalRate.NetRate

@@ -54,7 +54,8 @@ func WithUserRef(ref string) SharedOption { return optUserRef.with(ref) }
 // same currency for all calls of a booking, because CompareOffer reports another currency as a change.
 func WithCurrency(code string) SharedOption { return optCurrency.with(code) }
 
-// WithClientIP sets the client's IPv4 or IPv6 address. Whether the client is your server or the traveller is undocumented.
+// WithClientIP sets the client's IPv4 or IPv6 address. It is undocumented whether this must be the address of your
+// server or of the traveller.
 func WithClientIP(addr string) SharedOption { return optClientIP.with(addr) }
 
 // WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service ignores unknown flags. Keys

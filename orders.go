@@ -75,8 +75,9 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 
 func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 
-// hasNullOrders reports whether orders is null, and is the only member of data, in an answer of a credible size. Another
-// member could hold the orders. The decoder has refused duplicate names and other spellings.
+// hasNullOrders reports whether data.orders is null, and all other members of data are empty, because another member
+// could hold the orders. An answer above maxNoOrders bytes does not count. The decoder has refused duplicate names and
+// other spellings.
 func (x *exchange) hasNullOrders() bool {
 	var env struct{ Data map[string]json.RawMessage }
 	body := x.Answer.Body

@@ -75,7 +75,8 @@ func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderSta
 	return OrderStateUnknown
 }
 
-// bySupplier returns the order with this SupplierReferenceNo. If no order or several orders have it, the error is e.
+// bySupplier returns the order with this SupplierReferenceNo. If no order or several orders have this number, the error
+// is the receiver e.
 func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, error) {
 	found := slices.DeleteFunc(slices.Clone(e.Orders), func(o types.Order) bool { return o.SupplierReferenceNo != reference })
 	if len(found) != 1 {
@@ -86,9 +87,9 @@ func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, er
 
 // CancelAndRead calls Cancel once, then reads the order once. If the error is nil, check State.
 //
-// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, the *OutcomeUnknownError comes with the
-// outcome: read the order again later. After a refusal the outcome is nil. If Cancel was answered and only the read failed,
-// the error is nil, and Response is set.
+// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, CancelAndRead returns both the outcome and
+// an *OutcomeUnknownError: read the order again later. After a refusal the outcome is nil. If Cancel was answered and
+// only the read failed, the error is nil, and Response is set.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)
 	if err := checkCall(ctx, c, OpCancel, req, set); err != nil {

@@ -172,7 +172,8 @@ type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
 	set      settings
-	// bookEnded is EndedAt on the monotonic clock. If the wall clock is changed during the recovery, EndedAt is corrected.
+	// bookEnded is the time of EndedAt with a monotonic reading. It corrects EndedAt if somebody sets the clock of this
+	// machine during the recovery.
 	bookEnded time.Time
 	refused   bool // Book was refused with an undocumented code; one poll that finds no order confirms the refusal
 }
@@ -327,8 +328,8 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// notFound wraps err in an *OutcomeUnknownError. A poll's own error could say that nothing was sent, although Book was
-// sent.
+// notFound wraps err in an *OutcomeUnknownError, because the error of a poll alone could say that nothing was sent,
+// although Book was sent.
 func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}
 }

@@ -13,7 +13,8 @@ import (
 // clocks.
 type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
-	// Fingerprint is the Client.Account that sent Book. Polls with another account would prove nothing.
+	// Fingerprint is the Client.Account of the client that sent Book. Polls with another account would prove nothing,
+	// because they do not see its orders.
 	Fingerprint string `json:"fingerprint"`
 	SessionID   string `json:"sessionId,omitempty"` // the session of the booking, which Cancel needs
 	Market      string `json:"market,omitempty"`

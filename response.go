@@ -86,7 +86,7 @@ type parts struct {
 	session   string         // the value of the header Session-Id
 	reference string         // names the order in the error if the outcome is unknown
 	secrets   []types.Secret // kept out of logs and errors
-	guests    redact.Words   // names of guests, redacted where an error or a log quotes the service
+	guests    redact.Words   // names of guests; redacted if an error or a log quotes the service
 }
 
 // decodable is implemented by generated code. After adding a response, run go generate ./internal/wire.
@@ -395,8 +395,8 @@ func (x *exchange) sessionID() string {
 
 func (x *exchange) scrub(text string) string { return x.secrets.Text(text) }
 
-// scrubQuoted is like scrub, but also redacts guests, because a text of the service may repeat their names. Errors of this
-// machine do not contain such names.
+// scrubQuoted is like scrub, but also redacts the names of guests, because a text of the service may repeat the names.
+// Errors of this machine do not contain such names.
 func (x *exchange) scrubQuoted(text string) string { return x.parts.guests.Text(x.scrub(text)) }
 
 // scrubError returns err. If its text contains a secret, it returns an error with the redacted text instead. For instance,

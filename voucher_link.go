@@ -172,8 +172,10 @@ func publicTransport(t *http.Transport) *http.Transport {
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// publicDial refuses private addresses: with the dialer of NewTransport before it connects, with another dialer before
-// anything is sent. It checks the address of the connection, because a second look-up of the name may have another result.
+// publicDial returns a function that calls dial and refuses private addresses. The dialer of NewTransport checks the
+// address before it connects. With another dialer, publicDial checks the connected address before anything is sent. A
+// look-up of the name before the connection would prove nothing, because the dialer's own look-up may have another
+// result.
 func publicDial(dial dialFunc) dialFunc {
 	control := func(_, addr string, _ syscall.RawConn) error { return publicAddress(addr) }
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -37,8 +37,8 @@ type WebhookOptions struct {
 	// Store is in memory by default, with the last 100,000 signed events, and the last 200,000 unsigned events.
 	Store     EventStore
 	Retention time.Duration // how long Store remembers an event, 7 days by default
-	// Lease limits how long the function may handle an event, 1 minute by default. Then the ctx of the function ends, and
-	// a duplicate of the event may be handled.
+	// Lease limits how long the function fn of NewWebhookHandler may handle an event, 1 minute by default. Then the ctx of
+	// fn ends, and a duplicate of the event may be handled.
 	Lease        time.Duration
 	MaxBodyBytes int64 // the maximum size of a body; 1 MiB by default
 	// ReadTimeout limits the reading of the body, 10 seconds by default. It needs a ResponseWriter with a read deadline;

@@ -115,8 +115,8 @@ func (m *memoryEvents) Release(_ context.Context, keys []string) error {
 	return nil
 }
 
-// makeRoom drops expired keys, then the oldest done keys, until n keys fit. It searches the claims last, because there can
-// be many.
+// makeRoom drops expired done keys and, if n new keys do not fit, the oldest done keys. If that is not enough, it also
+// drops expired claims, which takes long if there are many keys.
 func (m *memoryEvents) makeRoom(n int) bool {
 	now := time.Now()
 	full := func() bool { return len(m.held)+n > m.limit }

@@ -14,8 +14,8 @@ const (
 	// ClockMargin is the tolerated difference between the clocks of two machines.
 	ClockMargin = 5 * time.Second
 
-	// A poll without an order proves absence only some time after the end of Book: absenceAfter by the
-	// clock of the machine that booked, and provenAfter by the clock of any machine.
+	// A poll that finds no order proves absence only if enough time has passed since the end of Book: absenceAfter if the
+	// machine that booked measures this time, and provenAfter if another machine may measure it.
 	absenceAfter = 10 * time.Minute
 	provenAfter  = absenceAfter + ClockMargin
 	// firstPause is the pause after the first poll for an order. Each further pause is about twice as long.
@@ -112,8 +112,8 @@ func handedOver(recovery hotelstays.BookingRecovery) booking {
 	return booking{Booking: Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 }
 
-// after returns b as the next round of the stored booking before, which has the same reference. The error is
-// ErrAlreadyBegun if the stored booking has not ended, and ErrAlreadyBooked if it has ended with an order.
+// after returns b as the next round of a stored booking with the same reference, which is the parameter before. The
+// error is ErrAlreadyBegun if the stored booking has not ended, and ErrAlreadyBooked if it has ended with an order.
 func (b booking) after(before booking) (booking, error) {
 	switch {
 	case before.Ending == "":

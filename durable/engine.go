@@ -278,8 +278,8 @@ func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx 
 	return e.save(ctx, tx, row, nil, P(&s))
 }
 
-// command changes a row after a webhook, or for a person. A worker of a scheduler that has the row may have read the
-// order before the event. So command waits until that worker has released the row.
+// command changes a row after a webhook, or for a person. If a worker of the database's own scheduler works on the row,
+// it may have read the order before the event. So command waits until that worker has released the row.
 func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, next func(*S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
@@ -366,7 +366,8 @@ func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) er
 	return e.failed(err, "Abandon: reference %q", customerReferenceNo)
 }
 
-// failed adds the name of a call, and the Store's advice, to its error.
+// failed returns err with the name of the call that failed, and with the Store's advice. The parameters call and args
+// are for fmt.Sprintf.
 func (e *Engine[Tx]) failed(err error, call string, args ...any) error {
 	if err == nil {
 		return nil

@@ -225,8 +225,8 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 	})
 }
 
-// delivering returns the state of a cancellation to store. A cancellation that has ended is due at the end of a lease: the
-// caller delivers it immediately after the commit, and a worker tries again only if that fails.
+// delivering returns the state of a cancellation to store. A cancellation that has ended is due at the end of a lease:
+// the caller delivers it immediately after the commit, and a worker tries again only if that delivery fails.
 func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
 		c.Due = wallClock(time.Now().Add(lease))
@@ -234,8 +234,8 @@ func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	return c
 }
 
-// endedOr continues after the state stored was written; err is the result of the write. endedOr delivers a cancellation
-// that has ended. Otherwise it returns when the next step is due.
+// endedOr is called after a cancellation was stored. It delivers a cancellation that has ended, and otherwise returns
+// when the next step is due. The parameter err is the error of storing it: endedOr then returns only err.
 func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation, err error) (due time.Time, _ error) {
 	switch {
 	case err != nil:

@@ -65,7 +65,8 @@ type storedOptions struct {
 	MaxVoucherBytes  int64                                                    `json:"-"`
 }
 
-// unfit is an option that a method cannot accept. The function refuse reports it if the caller has given it.
+// unfit is an option that a method does not accept. If the field given is true, the caller has used the option, and the
+// function refuse returns an error with the problem.
 type unfit struct {
 	option  string
 	given   bool

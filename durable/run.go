@@ -370,8 +370,8 @@ func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(con
 	work()
 }
 
-// step calls the function step with the time that is left in the lease of a row. After a failure any worker may try
-// again later.
+// step calls the function step for a row, and makes it end before the lease of the row ends. After a failure any worker
+// may try again later.
 func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context, *Row) (time.Time, error)) {
 	stepCtx, cancel := context.WithCancel(ctx)
 	if r.Timeout(row) == stepWithin { // otherwise the step is a Book or a Cancel, which has its own time limit

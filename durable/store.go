@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Kind is the kind of a row in a Store. The zero value is not set: no row has it.
+// Kind is the kind of a row in a Store. No row has the zero value.
 type Kind string
 
 // The kinds.
@@ -72,10 +72,10 @@ type Store[Tx any] interface {
 	// Insert stores row and returns nil, if there is no row with its ID. Otherwise it locks the existing row and
 	// returns it. If the existing row is Over, a later Save of row replaces it.
 	Insert(ctx context.Context, tx Tx, row *Row) (before *Row, err error)
-	// Lock locks the latest row and returns it. Without a row it returns nil.
+	// Lock locks the latest row with the ID, and returns the row. Without such a row it returns nil.
 	Lock(ctx context.Context, tx Tx, id ID) (*Row, error)
-	// Look returns the latest row as the transaction sees it, or nil without a row. It does not wait for locks,
-	// because a frozen process may hold them.
+	// Look returns the latest row with the ID, as the transaction sees it, or nil if there is no such row. Look does not
+	// wait for locks, because a frozen process may hold them.
 	Look(ctx context.Context, tx Tx, id ID) (*Row, error)
 	// Save stores a row that this transaction has inserted or locked.
 	Save(ctx context.Context, tx Tx, row *Row) error

@@ -17,10 +17,10 @@ type Caller struct {
 // a tenth of the slots.
 const maxPassed = 9
 
-// Queue holds waiting callers and decides who is next. Urgent lanes go first, but each lane with callers gets at
-// least a tenth of the slots. Within a lane the accounts take turns (deficit round robin). Within an account, the
-// caller that came first is first. A Queue keeps nothing of an account without callers. Each caller has a value,
-// such as a channel, which Pop returns.
+// Queue holds waiting callers and decides who is next. It has three lanes, one for each priority. Urgent lanes go
+// first, but each lane with callers gets at least a tenth of the slots. Within a lane the accounts take turns (deficit
+// round robin). Within an account, the caller that came first is first. A Queue keeps nothing of an account without
+// callers. Each caller has a value, such as a channel, which Pop returns.
 //
 // The zero Queue is empty. It is not safe for concurrent use.
 type Queue[V any] struct {

@@ -57,8 +57,8 @@ type LatlngCoordinator struct {
 type PageReq struct {
 	// PageNum counts from 1; 0 is not sent.
 	PageNum int `json:"pageNum,omitempty"`
-	// PageSize is the number of items of a page. 0 means the default, which the request
-	// documents together with the limit.
+	// PageSize is the number of items of a page. 0 means the default. The request that contains this PageReq documents its
+	// default and its maximum.
 	PageSize int `json:"pageSize,omitempty"`
 	// Cursor is sent unchanged. No response is documented to return a cursor, so the iterators advance by PageNum.
 	Cursor *int64 `json:"cursor,omitempty"`

@@ -18,9 +18,9 @@ type Hotel struct {
 	// ID is the property's id at the source of this answer. It differs between searches and
 	// between suppliers: never use it as a key. HotelListRequest.HotelIDs accepts it.
 	ID string `json:"id,omitempty"`
-	// PlatformHotelID is the property's stable code, the same for every supplier. Use it as
-	// the key of a catalogue. Every request accepts it as a hotel id. It is empty if the
-	// property is not matched to the master catalogue.
+	// PlatformHotelID is the property's stable code, the same for every supplier. Use it as the key of the hotel in your
+	// own catalogue. Every request accepts it as a hotel id. It is empty if the property is not matched to the master
+	// catalogue.
 	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`
@@ -41,7 +41,7 @@ type Hotel struct {
 type HotelMetadata struct {
 	// HotelID is the same as Hotel.ID.
 	HotelID string `json:"hotelId,omitempty"`
-	// PlatformHotelID is the same as Hotel.PlatformHotelID: use it as the key of your catalogue.
+	// PlatformHotelID is the same as Hotel.PlatformHotelID: use it as the key of the hotel in your own catalogue.
 	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`

@@ -19,7 +19,7 @@ type Rate struct {
 
 // CancelFee is one step of a cancellation policy.
 type CancelFee struct {
-	// Until is the deadline of this step.
+	// Until is the deadline of this step: its Fee applies to a cancellation before this time.
 	Until Timestamp `json:"until,omitempty"`
 	// Fee is the price of cancelling during the step. An amount of 0 is free. A missing
 	// amount is unknown: Fee.Decimal then returns an error.

@@ -22,8 +22,8 @@ type args struct {
 	state     []byte
 }
 
-// bookingJob, cancelJob and orderJob give River's workers their kinds. They are empty, because a worker reads the
-// arguments from the row of the job.
+// bookingJob, cancelJob and orderJob are the types of job arguments for which River's workers are registered. They have
+// no fields, because a worker reads the arguments from the row of the job.
 type (
 	bookingJob struct{}
 	cancelJob  struct{}

@@ -48,7 +48,7 @@ type tree[Q, N any] struct {
 	underway int
 	failed   bool // a call has failed, so no new call begins
 	seen     map[string]bool
-	waiting  []found[N] // oldest first
+	waiting  []found[N] // answers that wait to be yielded, oldest first
 }
 
 // found holds the nodes of an answer that no earlier answer contained, or the answer's error.

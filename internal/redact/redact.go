@@ -52,8 +52,8 @@ func (s Set) Text(text string) string {
 	})
 }
 
-// mayBegin reports whether a text may begin with a secret. It compares only the first character, in each of its
-// readings.
+// mayBegin reports whether a text may begin with a secret. It compares only the first character of the text, whose
+// three readings are in the parameter first (see the function read).
 func mayBegin(first [3]reading, secret string) bool {
 	want, _ := utf8.DecodeRuneInString(secret)
 	for _, c := range first {
@@ -102,8 +102,9 @@ func inOneWord(a, b string) bool {
 	return isInner(last) && isInner(first)
 }
 
-// replace returns the first MaxText bytes of text, with Marker in place of each part that find reports. find returns
-// how many bytes at the beginning of rest to replace, or 0.
+// replace returns the first MaxText bytes of text, with Marker in place of each part that the function find reports.
+// find receives the text before a position and the text from this position on (rest). It returns how many bytes of rest
+// to replace, or 0.
 func replace(text string, find func(before, rest string) (size int)) string {
 	text = text[:min(len(text), MaxText)]
 	var b strings.Builder

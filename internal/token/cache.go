@@ -25,7 +25,8 @@ const (
 )
 
 // Cache holds one token. Reading a fresh token takes one atomic load. Set the exported fields before use. Store and
-// TryLease are optional: they share tokens with other processes. Key makes the store's key of a token from its secret.
+// TryLease are optional: they share tokens with other processes. Key computes, from the secret, the key under which the
+// store keeps the token.
 type Cache struct {
 	// Secret returns the secret with which a token is fetched. Each fetch calls Secret. If the service refuses the secret, the
 	// fetch calls Secret once more.
@@ -94,7 +95,8 @@ func (r *refusals) wait(now time.Time) time.Duration {
 // entry is a token in use. Its times run on the monotonic clock.
 type entry struct {
 	authorization transport.Authorization
-	// The timer removes the entry from Cache.fresh, because comparing times in each call takes twenty times longer.
+	// The timer removes the entry from Cache.fresh when the token must be renewed. Without the timer, each call would
+	// compare times, which takes twenty times longer.
 	timer   *time.Timer // nil if expires is zero
 	token   types.Token // a token without an Expiry stays in use until the service refuses the token
 	key     string      // key of the token in the store

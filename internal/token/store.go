@@ -69,8 +69,9 @@ func (c *Cache) tryLease(ctx context.Context, key string, waited time.Duration) 
 	return release, ok, err
 }
 
-// load returns the shared token. The result found is false if the store has no usable token. A token is not usable if it was
-// refused, has expired, or does not expire later than the token renewed.
+// load returns the shared token. The result found is false if the store has no usable token. A token is not usable if
+// it was refused, has expired, or does not expire later than the token that is being renewed (the parameter renewed,
+// which may be nil).
 func (c *Cache) load(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, err error) {
 	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
 		t, err = c.Store.Load(ctx, key)

@@ -16,7 +16,7 @@ type Timeline struct {
 // SentAttempt is one request that was sent.
 type SentAttempt struct {
 	Start     time.Time
-	Duration  time.Duration // time until the whole answer was read or the attempt failed
+	Duration  time.Duration // time from Start until the whole answer was read, or until the attempt failed
 	Status    int           // HTTP status; 0 without an answer
 	Sent      bool          // the request may have reached the service
 	RequestID string

@@ -60,8 +60,8 @@ func (t *trace) context(ctx context.Context) context.Context {
 }
 
 // ended calls the permit's Done, and reports whether the request may have reached the service. The events of the
-// transport can prove that the request did not. Without events, a dial error proves it, or a true
-// unsent. The parameter unsent is true if the transport refused the request with ErrNotSent. It is also true if an
+// transport can prove that the request did not. If the transport reports no events, a dial error proves it, and so does
+// the parameter unsent. unsent is true if the transport refused the request with ErrNotSent. It is also true if an
 // *http.Transport did not read the body, because it refused a header or its Proxy failed.
 func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	if err != nil {
@@ -86,7 +86,7 @@ func (t *trace) finish(sent bool, resp *http.Response) {
 	t.permit.Done(t.result(resp))
 }
 
-// markSent is called with t.mu held.
+// markSent calls the permit's Sent, but only once, and not after Done. The caller holds t.mu.
 func (t *trace) markSent() {
 	if !t.sent && !t.done {
 		t.sent = true

@@ -95,9 +95,9 @@ func (f *Feed) window() []byte {
 	return window
 }
 
-// remove removes a part of the text. The part begins at the offset of the first call, and grows with each call up to the
-// offset to. The text behind the part moves only when the part is at least as long as that text, because moving at every
-// call would be slow. remove returns by how many bytes the text has moved.
+// remove removes a part of the text. The part begins at the offset of the first call, and grows with each call: it ends
+// at the offset in the parameter to. The text behind the part moves only when the part is at least as long as that
+// text, because moving at every call would be slow. remove returns by how many bytes the text has moved.
 func (f *Feed) remove(to int) (by int) {
 	if f.hole.to == 0 {
 		f.hole.from = to

@@ -87,7 +87,7 @@ func (list *List[T]) keep(l *Lexer, read func(*Lexer, *T)) []T {
 	return exact
 }
 
-// element reads an element into v, and reports whether the element stays in the list. Otherwise v is still empty.
+// element reads an element into v, and reports whether the element stays in the list. If it does not stay, v is empty.
 func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark, index int) bool {
 	null := l.peek() == 'n'
 	if null && (list.Essentials || list.Whole) {

@@ -78,7 +78,7 @@ func (l *Lexer) charge(size int) bool {
 }
 
 // leave puts the name or the index of a value in front of the paths of the mismatches inside the value. It reports
-// whether lost has grown since the mark before.
+// whether the field lost has grown since the notes were in the state of the parameter before.
 func (l *Lexer) leave(before *mark, name string, index int) (lost bool) {
 	for i := before.listed; i < len(l.found.List); i++ {
 		l.found.List[i].Path = below(name, index, l.found.List[i].Path)
