@@ -31,7 +31,7 @@ type appointment struct {
 
 // agenda holds what the sandbox must do later, such as to confirm an order. Server.lock guards it.
 type agenda struct {
-	ahead    []appointment // sorted by time; appointments at the same time are in order of insertion
+	ahead    []appointment // sorted by time; of two appointments at the same time, the first added comes first
 	wake     chan struct{} // receives a value when the first appointment or the clock changes
 	inFlight int           // delivery attempts that wait for their answers
 	changed  *sync.Cond    // signals that inFlight became smaller, or that Advance ended

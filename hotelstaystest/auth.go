@@ -33,7 +33,7 @@ type token struct {
 	OAuth   bool          `json:"oauth,omitempty"`
 }
 
-// newToken returns the text of a token, a JWT.
+// newToken returns a token as text (a JWT). The token expires after the duration life.
 func (s *Server) newToken(tok token, life time.Duration) string {
 	now := s.clock.now()
 	tok.Issued, tok.Until, tok.Number = now.Unix(), now.Add(life), s.sessions.Add(1)
@@ -96,7 +96,8 @@ func runTicket(s *Server, c *call, req *ticketRequest) (*ticketResponse, error) 
 	return &ticketResponse{Ticket: ticket}, nil
 }
 
-// mac signs text with the server's key. A signature is valid for one purpose only.
+// mac returns the signature of text, made with the server's key. A signature made for one purpose, such as "token", is
+// not valid for another.
 func (s *Server) mac(purpose, text string) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(purpose + "\x00" + text))

@@ -16,10 +16,10 @@ type CancelRule string
 
 // The cancellation rules.
 const (
-	CancelAllowed             CancelRule = "allowed"               // accepted before check-in and cut-off
+	CancelAllowed             CancelRule = "allowed"               // Cancel is accepted before cut-off and check-in
 	CancelNeedsReason         CancelRule = "needs-reason"          // like CancelAllowed, but Cancel needs a reason
-	CancelCutoffPassed        CancelRule = "cutoff-passed"         // refused as too late, on any date
-	CancelForbiddenByContract CancelRule = "forbidden-by-contract" // refused on any date
+	CancelCutoffPassed        CancelRule = "cutoff-passed"         // Cancel is refused as too late, on any date
+	CancelForbiddenByContract CancelRule = "forbidden-by-contract" // Cancel is refused because of the contract, on any date
 )
 
 func (r CancelRule) validate() error {

@@ -132,7 +132,7 @@ type Account struct {
 	AppSecret string `json:"appSecret"`
 }
 
-// OAuthClient holds OAuth credentials. It acts for the first account.
+// OAuthClient holds OAuth credentials. Calls with its tokens act for the first of Config.Accounts.
 type OAuthClient struct {
 	ClientID     string        `json:"clientId"`
 	ClientSecret string        `json:"clientSecret"`
@@ -154,8 +154,8 @@ type WebhookConfig struct {
 	// CallbackHosts are further hosts of callback URLs to which the server sends deliveries. Book accepts them even
 	// with http. A name is resolved again for each attempt.
 	CallbackHosts []string `json:"callbackHosts,omitzero"`
-	// RetryDelays are the delays before each retry of a delivery. The default is 1, 2, 4, 8
-	// and 16 seconds. An empty list that is not nil means no retry.
+	// RetryDelays lists how long the server waits before the first retry of a delivery, before the second retry, and so
+	// on. The default is 1, 2, 4, 8 and 16 seconds. An empty list that is not nil means no retry.
 	RetryDelays []time.Duration `json:"retryDelays,omitzero"`
 	// Timeout is the timeout of an attempt. The default is ten seconds.
 	Timeout time.Duration `json:"timeout,omitzero"`
@@ -192,8 +192,8 @@ type Variants struct {
 	OAuthTopLevel bool `json:"oauthTopLevel,omitzero"`
 	// NoTotals makes HotelList and HotelsMetadata answer total 0, even if hotels match. hasMore stays correct.
 	NoTotals bool `json:"noTotals,omitzero"`
-	// Available is CheckAvail's status of an available offer: 1, the default, or 2. An
-	// unavailable offer has the other number.
+	// Available is the status in the answer of CheckAvail for an available offer: 1 or 2, by default 1. For an
+	// unavailable offer the status is 2 if Available is 1, and 1 if Available is 2.
 	Available int `json:"available,omitzero"`
 	// BusinessFailureStatus is the HTTP status, 200 to 499, with which Book refuses a duplicate
 	// booking, or an offer that has changed since CheckAvail. The default is 200.

@@ -45,7 +45,8 @@ func (c *Config) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(data, (*numbers)(c))
 }
 
-// mapDurations replaces each duration in the JSON of a Config by the result of replace.
+// mapDurations calls the function replace with each duration in the JSON of a Config, and writes the result in its
+// place.
 func mapDurations(data []byte, replace func(any) any) ([]byte, error) {
 	var tree any
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -280,7 +280,7 @@ func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (*hotelIDListRe
 	return resp, nil
 }
 
-// checkCountry checks country codes. fields are pairs: the name of a field, then its value.
+// checkCountry checks country codes. Its arguments are pairs: the name of a field, and then the value of this field.
 func checkCountry(fields ...string) error {
 	for field := range slices.Chunk(fields, 2) {
 		if code := field[1]; code != "" && !countryForm.MatchString(code) {

@@ -76,7 +76,7 @@ func action(fn func(c *controlCall) (any, error)) func(*controlCall) (any, error
 	return input(func(c *controlCall, _ *struct{}) (any, error) { return fn(c) })
 }
 
-// do is like [action], for a method that returns nothing.
+// do returns a route's function that calls a method of the server. The answer has no body.
 func do(method func(*Server)) func(*controlCall) (any, error) {
 	return action(func(c *controlCall) (any, error) { method(c.s); return nil, nil })
 }
@@ -92,8 +92,9 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	controlHandler(s.control).ServeHTTP(w, r)
 }
 
-// controlHandler answers with the function's result as JSON. A result that is an http.Handler writes the answer
-// itself. For a nil result, the answer has no body. Every error of the function is an inputError.
+// controlHandler is a function that handles a control request. Its method ServeHTTP writes the result of the function
+// as JSON. If the result is an http.Handler, that handler writes the answer. If the result is nil, the answer has no
+// body. Every error of the function is an inputError.
 type controlHandler func(w http.ResponseWriter, r *http.Request) (any, error)
 
 func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -224,7 +225,7 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, controlPath, http.StatusSeeOther)
 }
 
-// sameText compares in constant time.
+// sameText compares two secrets. The comparison takes the same time for each wrong guess, so the time reveals nothing.
 func sameText(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
 
 // readQuery reads the parameters of a request. It refuses unknown and repeated parameters.

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// decoded is the function of an operation, with its request body as a struct. It is a [runner], which decodes the
-// body before the call.
+// decoded is the function that executes an operation. It receives the request body as a struct. As a [runner] it first
+// decodes the body into this struct, and then calls itself.
 type decoded[Req, Resp any] func(*Server, *call, *Req) (*Resp, error)
 
 func runs[Req, Resp any](fn decoded[Req, Resp]) runner { return fn }
@@ -29,7 +29,8 @@ func (fn decoded[Req, Resp]) run(s *Server, c *call, body []byte) (any, error) {
 	return fn(s, c, req)
 }
 
-// inputError is the refusal of a request. It names the invalid field, or the whole body if field is empty.
+// inputError is the refusal of a request. It names the invalid field. If field is empty, the error is about the whole
+// request.
 type inputError struct {
 	status int // HTTP status
 	field  string
@@ -74,7 +75,8 @@ func checkStrict(body []byte, t reflect.Type) error {
 	return checkValue(value, "", t)
 }
 
-// checkValue checks that a JSON value fits the type t. path is the path of its field.
+// checkValue checks that a JSON value fits the type t. The parameter path is the path of the value in the body, for the
+// error.
 func checkValue(value json.RawMessage, path string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

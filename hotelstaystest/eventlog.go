@@ -75,7 +75,7 @@ func (e Entry) clone() Entry {
 // record.
 type record struct {
 	first int64 // Seq of the record's first entry
-	era   int   // eventLog.era at the time of the record's first entry
+	era   int   // value of eventLog.era when the record got its first entry
 	last  Entry
 	size  int
 	place *list.Element // nil: the log has dropped the record
@@ -86,7 +86,8 @@ const (
 	bytesPerLimit = 4 << 10 // bytes of memory per record of the limit; a typical record needs less
 )
 
-// eventLog is guarded by Ledger.mu. Do not change an entry, or a value to which it points. Change a clone instead.
+// eventLog holds the entries of the ledger. Ledger.mu guards it. Readers may still use an entry after they have
+// released Ledger.mu, so change a clone of the entry, never the entry or a value to which it points.
 type eventLog struct {
 	limit, maxBytes int // the maximum number of records, and of the bytes of all records together
 	seq             int64

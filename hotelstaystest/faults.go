@@ -23,7 +23,7 @@ const (
 	// FaultStatus answers Status (default 503) with Code and Msg in the envelope, or with
 	// Body.
 	FaultStatus FaultKind = "status"
-	// FaultCutBeforeRead closes the connection without reading the body.
+	// FaultCutBeforeRead closes the connection without reading the body of the request.
 	FaultCutBeforeRead FaultKind = "cut-before-read"
 	// FaultCut reads the request and closes the connection. Over HTTP/2 this also ends all other
 	// streams of the connection.
@@ -43,7 +43,8 @@ const (
 	// FaultWrongType changes the JSON type of the value at Field, a path such as
 	// "data.hotelOrder.status" or "data.list.0.rating". The default is "data".
 	FaultWrongType FaultKind = "wrong-type"
-	// FaultSlowBody sends the true answer in ten pieces over Delay, or at BytesPerSecond.
+	// FaultSlowBody sends the true answer in ten pieces, spread over the time in Delay. If BytesPerSecond is set, it
+	// sends the answer at this rate instead.
 	FaultSlowBody FaultKind = "slow-body"
 	// FaultAlteredBody flips a bit in the middle of the true body.
 	FaultAlteredBody FaultKind = "altered-body"
@@ -208,7 +209,7 @@ func (fs *faults) hasReference(op Operation) bool {
 	return slices.ContainsFunc(fs.list, func(f injectedFault) bool { return f.Operation == op && f.Reference != "" })
 }
 
-// all returns the faults that can still act. Their Skip and Times are counted down.
+// all returns the faults that can still act. Skip and Times in the result are the numbers that remain.
 func (fs *faults) all() []injectedFault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

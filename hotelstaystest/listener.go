@@ -70,7 +70,7 @@ func (c *memConn) Write(p []byte) (int, error) { return c.out.write(p) }
 func (c *memConn) LocalAddr() net.Addr         { return c.local }
 func (c *memConn) RemoteAddr() net.Addr        { return c.remote }
 
-// Close ends both directions. The peer can still read what was sent before.
+// Close ends both directions of the connection. The peer can still read the bytes that were written before Close.
 func (c *memConn) Close() error {
 	c.in.closeRead()
 	c.out.closeWrite()

@@ -53,8 +53,8 @@ func (m *market) moved(o offer, cents int64) int64 {
 	return cents
 }
 
-// show records that CheckAvail shows the present price of an offer. It reports whether the price has moved since
-// CheckAvail last showed it.
+// show records that CheckAvail answers with the present price of an offer. It returns true if MoveRate has changed the
+// price since the last such answer.
 func (m *market) show(id string, o offer) bool {
 	stale, now := m.stale(id, o), len(m.of(o).moves)
 	m.mu.Lock()
@@ -96,10 +96,10 @@ func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 	return nil
 }
 
-// MoveRate changes the present price of an offer by a percentage, in every session. Zero
-// percent changes only the inventory. CheckAvail reports the change with a statusRemark.
-// Until then, Book fails with [types.CodeRateChanged]. MoveRate panics at -100 percent or
-// less, above 1,000 percent, and if the id is not an offer of this server.
+// MoveRate changes the present price of an offer by a percentage, in every session. If percent is 0, the price stays
+// the same, and only the inventory counts as changed. CheckAvail reports the change with a statusRemark. Until then,
+// Book fails with [types.CodeRateChanged]. MoveRate panics at -100 percent or less, above 1,000 percent, and if the id
+// is not an offer of this server.
 func (s *Server) MoveRate(ratePkgID string, percent int) {
 	panicOn("MoveRate", s.moveRate(ratePkgID, percent))
 }

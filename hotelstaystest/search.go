@@ -417,8 +417,8 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (*checkAvailRespo
 	return resp, nil
 }
 
-// priced returns the currency of the Currency header. Without the header it returns the currency of the
-// search.
+// priced returns the currency for the prices in an answer: the currency of the Currency header, or without this header
+// the currency of the search.
 func (c *call) priced(o offer) currency {
 	if c.hasCurrency {
 		return c.currency

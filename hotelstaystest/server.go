@@ -347,8 +347,8 @@ func (s *Server) Reset() {
 	s.ids.reset()
 }
 
-// Config returns the configuration with all defaults. RateLimits has every operation that has
-// a limit.
+// Config returns the configuration with all defaults. Its field RateLimits contains every operation with a rate limit,
+// including the operations that keep the documented limit.
 func (s *Server) Config() Config { return s.cfg.clone() }
 
 // Ledger returns the record of the server's requests, orders and webhooks. It can be read after Close.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxInline    = 8 << 20 // bytes of an inline document
+	maxInline    = 8 << 20 // maximum size of an inline document in bytes
 	downloadPath = "/vouchers/"
 	verifyPath   = "/verify/"
 )

@@ -120,8 +120,8 @@ func (w *webhooks) schedule(e *event, pause time.Duration) {
 	w.s.agenda.add(appointment{at: w.s.clock.now().Add(pause), event: e})
 }
 
-// attempt makes an attempt to deliver an event, which is due. The first fault that matches acts on the attempt. The
-// caller holds the lock.
+// attempt tries to deliver an event whose time has come. The first fault that matches acts on this attempt. The caller
+// holds the lock.
 func (w *webhooks) attempt(e *event) {
 	if w.s.isClosing() {
 		return

@@ -43,7 +43,7 @@ func (m *memory) get(key uint64) any {
 	return m.old[key]
 }
 
-// turn makes the young map the old map. The values of the old map are forgotten.
+// turn replaces the map old by the map young, and begins with an empty young map.
 func (m *memory) turn() { m.young, m.old, m.began = map[uint64]any{}, m.young, time.Now() }
 
 // ages forgets the values that are older than the field age.

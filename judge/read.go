@@ -63,7 +63,7 @@ type met struct {
 	*field
 }
 
-// value is a value in a JSON document. The zero value means that it is absent.
+// value is a value in a JSON document. The zero value of this type stands for an absent value.
 type value struct {
 	*document
 	at    int32

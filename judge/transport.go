@@ -87,8 +87,9 @@ func (j *Judge) sampled(op types.Operation, session, body string) bool {
 // maxBody is the maximum size of a judged body in bytes.
 const maxBody = 16 << 20
 
-// Transport returns a RoundTripper that sends requests with next, and judges the answers. The RoundTripper is no
-// *http.Transport. So a client that downloads a voucher with it cannot check to which address it connects.
+// Transport returns a RoundTripper that sends requests with next, and judges the answers. The RoundTripper is not an
+// *http.Transport. So a client that uses it cannot check the IP address to which it connects for the download of a
+// voucher.
 func (j *Judge) Transport(next http.RoundTripper) http.RoundTripper { return transport{j, next} }
 
 type transport struct {

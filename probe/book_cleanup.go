@@ -118,9 +118,9 @@ const visible = 10 * time.Minute
 const keeping = 5 * time.Minute
 
 // late returns the ended entries of the last day that need another cancellation: the service has an order that the
-// entry does not know, or an order without the status that Cancel announced. Before it looks, it waits until ten
-// minutes after the last refused Book. In a run of all rules it also waits until five minutes after the last
-// cancellation.
+// entry does not know, or an order without the status that Cancel announced. Before it queries the orders, it waits
+// until the last Book without an order is ten minutes old. In a run of all rules it also waits until the last
+// cancellation is five minutes old.
 func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string
@@ -261,8 +261,9 @@ func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (sta
 	return status, false, err
 }
 
-// settled returns the check of a rule about the bookings of the last day. It runs after all cancellations. concerns
-// selects the bookings, wrong reports whether a booking breaks the rule, and text describes the breach.
+// settled returns the check of a rule about the bookings of the last day. It runs after all cancellations. The function
+// concerns selects the bookings, the function wrong reports whether a booking breaks the rule, and the function text
+// describes the breach.
 func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) string) func(*run) {
 	return func(r *run) {
 		var references, texts []string

@@ -85,7 +85,7 @@ func (e *Exchange) curl() string {
 // quoted returns a text in quotes for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// recorded is the context key of the tape of a call.
+// recorded is the context key under which the tape of a call is stored.
 type recorded struct{}
 
 // tape records the requests and answers of one call. It has a mutex because the client may still renew its token after the

@@ -95,8 +95,9 @@ func (r *run) made(b *booked) *booked {
 	return b
 }
 
-// turnedDown sends a Book with a change, and judges the answer with want. A refused Book must leave no order. The normal
-// booking of the run must have succeeded before: otherwise the change may not be the reason for the refusal.
+// turnedDown sends a Book with a change, and judges the answer with the function want. A refused Book must leave no
+// order. The unchanged Book of the run must have succeeded before, because otherwise the refusal may have another
+// reason than the change.
 func (r *run) turnedDown(how sending, want expectation) (text string) {
 	r.order()
 	b := r.book(how)
@@ -228,7 +229,7 @@ func (r *run) voucher() *booked {
 	})
 }
 
-// lastButOne swaps the last two answers of the evidence, because the report shows the last answer as the proof.
+// lastButOne swaps the last two exchanges of the evidence, because the report shows the last exchange as the proof.
 func (r *run) lastButOne() {
 	n := len(r.log)
 	r.log[n-1], r.log[n-2] = r.log[n-2], r.log[n-1]

@@ -65,8 +65,8 @@ type Config struct {
 	Facts *hotelstays.ServiceFacts
 	// Progress, if set, is called after each rule.
 	Progress func(Result)
-	// Waiting, if set, is called before each long wait. what names the rule or the step that waits. until is the time at
-	// which the wait ends at the latest.
+	// Waiting, if set, is called before each long wait. The argument what names the rule or the step that waits. The
+	// wait ends at the time until, or earlier.
 	Waiting func(what string, until time.Time)
 }
 

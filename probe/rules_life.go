@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// after returns the check of a rule about a booking. step brings the booking to a stage, such as confirmed or cancelled, and
-// look judges it there.
+// after returns the check of a rule about a booking. The function step brings the booking to a stage, such as confirmed
+// or cancelled. Then the function look judges the booking.
 func after(step func(*run) *booked, look func(*run, *booked)) func(*run) {
 	return func(r *run) { look(r, step(r)) }
 }

@@ -194,8 +194,8 @@ func (w walk) try(r *run) {
 	skip(len(one) <= smallPage, "there is only one page")
 }
 
-// pages reads a listing page by page, and returns the ids of its hotels. whole is true if the listing ended, and only the
-// last page was not full.
+// pages reads a listing page by page, and returns the ids of its hotels. The result whole is true if the walk reached
+// the last page, and all pages before it were full.
 func (w walk) pages(r *run, size int, sortBy string) (all []string, whole bool) {
 	before, session, full := map[string]int{}, any(nil), true
 	for num := 1; num <= longest; num++ {

@@ -16,7 +16,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// request is the check of a rule: it takes a valid request, makes each of the changes in turn, and sends it.
+// request is the check of a rule. It sends a valid request once for each of the changes, each time with only that
+// change.
 type request struct {
 	op      operation
 	want    expectation
@@ -39,8 +40,8 @@ const (
 	ofEnded operation = "QueryOrders of the cancelled booking"
 )
 
-// try sends the request with each change. An answer that breaks the rule ends it. If a change cannot be tried, the other
-// changes are tried, and the rule is skipped.
+// try sends the request with each change. It stops at the first answer that breaks the rule. If a change cannot be
+// tried, try sends the other changes, and then skips the rule.
 func (q request) try(r *run) {
 	var texts []string
 	var missing error
@@ -100,7 +101,7 @@ func named(change obj) string {
 // accepted requires a success. It does not check the form of the answer, because the judge does.
 func accepted(_ *run, a *answer) string { a.ok(); return "" }
 
-// gets accepts any answer. The finding is the status and the code.
+// gets accepts any answer. The finding is the HTTP status and the code of the answer.
 func gets(_ *run, a *answer) string { a.came(); return a.String() }
 
 // sampled accepts any answer. After a success the finding is a sample of the data, otherwise the status and the code.
@@ -111,7 +112,8 @@ func sampled(r *run, a *answer) string {
 	return r.masker.body([]byte(encoded(sample(decoded(a.Data)))), false)
 }
 
-// sample returns a JSON value in short: lists have only their last element, and texts in several languages are English.
+// sample shortens a JSON value: of a list it keeps only the last element, and of a text in several languages only the
+// English text.
 func sample(v any) any {
 	switch v := v.(type) {
 	case obj:

@@ -60,8 +60,8 @@ type country struct {
 	places []types.Destination
 }
 
-// city is a city with hotels. asked is the body of the Destinations call that returned it, or nil if Config names the
-// city.
+// city is a city with hotels. The field asked is the body of the Destinations call that returned the city, or nil if
+// Config names the city.
 type city struct {
 	types.Destination
 	asked obj
@@ -151,7 +151,7 @@ func (r *run) stay(more obj) obj {
 	return body
 }
 
-// list searches the city; more has further members of the request.
+// list searches the city. The argument more has further members of the request.
 func (r *run) list(more obj) *answer { return r.get(opHotelList, r.stayIn(more)) }
 
 func (r *run) stayIn(more obj) obj {

@@ -217,7 +217,7 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 	return set.verdict(report)
 }
 
-// verdict returns the exit status for a report. -fail-on decides which results make it 1.
+// verdict returns the exit status for a report. The flag -fail-on decides which states of rules lead to the status 1.
 func (set *settings) verdict(report *probe.Report) int {
 	untried := slices.ContainsFunc(report.Results, func(r probe.Result) bool {
 		return r.State == probe.NotTried && r.Reason != "needs "+r.Needs

@@ -179,8 +179,8 @@ func chapters(r *probe.Report) (all []chapter) {
 	return all
 }
 
-// maxPage is the maximum size of the HTML page in bytes. The page exceeds it only if the bodies of broken and weak
-// rules are longer.
+// maxPage is the maximum size of the HTML page in bytes. The page is larger only if the bodies of the broken and weak
+// rules, which are not shortened, need more.
 const maxPage = 500_000
 
 // writeHTML writes the HTML page. It shortens the bodies of rules that are neither broken nor weak, until the page has

@@ -41,8 +41,8 @@ type checkout struct {
 	Form form `json:"-"`
 }
 
-// acceptable is the tolerance for differences that need no consent: a lower price, another id, and cancelTime, which
-// only orders have.
+// acceptable says which differences between two offers need no consent of the guest: a lower price, another id, and
+// cancelTime, which only orders have.
 var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID, types.OfferCancelTime}}
 
 // traveller is a person whose name the form asks for.

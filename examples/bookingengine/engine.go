@@ -34,7 +34,8 @@ type engine struct {
 	webhooks *hotelstays.WebhookHandler // nil if there is no callback URL
 	log      *slog.Logger
 
-	// Only the latest searches, offers and checkouts are kept, in memory. A real engine keeps them in a shared cache.
+	// These caches keep only the latest searches, offers and checkouts, in memory. A real engine uses a cache that its
+	// processes share.
 	searches  *lru.Cache[string, search]
 	offers    *lru.Cache[string, checkout] // offers that guests have seen; a price in a form is not trusted
 	checkouts *lru.Cache[string, checkout] // by reference

@@ -102,9 +102,8 @@ func (w *worker) request(ctx context.Context, reference string) (*hotelstays.Boo
 	return &req, nil
 }
 
-// storeOutcome is the OnOutcome of every worker. Its rows are committed once for each round, together with the outcome
-// in the journal. If no order exists, outcome.Err says why. A real service uses this error to decide whether to book
-// again.
+// storeOutcome is the OnOutcome of every worker. The journal commits its rows once for each round, together with the
+// outcome. If no order exists, outcome.Err says why. A real service uses this error to decide whether to book again.
 func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference, orderNo := outcome.Recovery.CustomerReferenceNo, ""
 	if outcome.Order != nil {

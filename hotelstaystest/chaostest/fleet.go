@@ -282,7 +282,7 @@ func (f *Fleet) kill() error {
 	return nil
 }
 
-// freeze freezes a process. n is the number of earlier freezes. It decides how long this freeze lasts.
+// freeze freezes a process. The parameter n is the number of earlier freezes, which decides how long this freeze lasts.
 func (f *Fleet) freeze(n int) error {
 	i := f.choose()
 	if err := f.processes[i].Freeze(); err != nil {

@@ -19,8 +19,8 @@ import (
 // partVariable is the name of the environment variable in which Start passes the part to the new process, as JSON.
 const partVariable = "HOTELSTAYS_CHAOSTEST_PART"
 
-// Process is a child process that runs the same program as its parent. Its part, the argument of [Start], is its
-// task. A Process is not safe for concurrent use.
+// Process is a child process that runs the same program as its parent. The argument of [Start] tells the child what to
+// do. A Process is not safe for concurrent use.
 type Process struct {
 	Cmd      *exec.Cmd // the started process; call Process.Wait instead of Cmd.Wait
 	input    io.WriteCloser
@@ -86,7 +86,7 @@ func (p *Process) Wait() error {
 	return p.err
 }
 
-// discard reads the remaining output, because a process blocks when nobody reads its output.
+// discard reads the remaining output of the process. Otherwise the process could block when it writes more.
 func (p *Process) discard() {
 	p.discards.Do(func() {
 		go func() { _, _ = io.Copy(io.Discard, p.out) }()

@@ -131,7 +131,8 @@ func rest(c *limiterCase) {
 	time.Sleep(window / 2) // a limiter may report released slots later
 }
 
-// grantedWithin fails the test if f takes so long that the slots of earlier requests could have become free again.
+// grantedWithin calls f, which acquires slots. It fails the test if f takes so long that slots of earlier requests may
+// have become free again.
 func grantedWithin(c *limiterCase, what string, f func()) {
 	c.Helper()
 	start := time.Now()

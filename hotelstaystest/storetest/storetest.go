@@ -46,9 +46,9 @@ type Fleet[S any] struct {
 	// Open returns an S for another process. If S works only in the memory of one process, return the same S each
 	// time. The cases of a suite use different keys, so S need not be empty. A RateLimiter must be new for each case.
 	Open func() S
-	// Freeze stops a process, as SIGSTOP or a lost network does. Until the suite calls thaw, once, calls of the
-	// process hang or fail, and its background work has no effect. A process that is never thawed is dead. If S has
-	// no background work, Freeze may be nil. Cases that need a hanging store are then skipped.
+	// Freeze stops a process, as SIGSTOP or a lost network does. Until the suite calls thaw, which it does once, calls
+	// of the process hang or fail, and background work of the process has no effect. A process that is never thawed is
+	// dead. If S has no background work, Freeze may be nil. Cases that need a hanging store are then skipped.
 	Freeze func(process S) (thaw func())
 	// Advance makes the time d pass for the store, for instance by moving the times in its rows back. If it is nil,
 	// the suite sleeps. TestRateLimiter always sleeps.
@@ -178,7 +178,7 @@ func (c *run[S]) halfway(begin func(span time.Duration), complain func() string)
 	}
 }
 
-// patience returns how late an expected event may be.
+// patience returns how late an event may come without failing a test.
 func (c *run[S]) patience() time.Duration {
 	if c.bubble {
 		return time.Second / 10

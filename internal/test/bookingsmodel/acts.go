@@ -12,7 +12,7 @@ import (
 )
 
 // read yields the steps in which worker w reads the orders under the reference: one step for each possible reply. The
-// function then gives that reply to the call of the worker.
+// function in the parameter then gives the reply to the call of the worker.
 func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	r := reply{view: v.from.view()}
 	if r.view == (view{}) {
@@ -188,7 +188,7 @@ func (v *visit) serve(i int) {
 	}
 }
 
-// until sets b.by, the time by which the order changes next. It is 0 if the order does not change any more.
+// until sets b.by to the latest time of the next change of the order, or to 0 if the order will not change again.
 func (v *visit) until(b *book) {
 	if b.by = 0; v.changes(*b) {
 		b.by = v.within()
@@ -250,7 +250,8 @@ func (v *visit) outside() {
 }
 
 // act yields one step in which a person or a webhook makes call c with all its operations. It yields no step if the
-// call changes no row. For a person, worker is -1. For a webhook, worker is the worker whose clock the call uses.
+// call changes no row. The parameter worker is -1 for a person. For a webhook it is the worker whose clock the call
+// uses.
 func (v *visit) act(c call, worker int, do string, then func(s *state)) {
 	s := v.from
 	err := v.runToEnd(&s, c, max(worker, 0))

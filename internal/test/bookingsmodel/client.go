@@ -14,7 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// client is the Client of the engine. No request leaves the process: RoundTrip answers it with a reply of the script.
+// client is the Client of the engine. RoundTrip answers each request with a reply of the script, so no request leaves
+// the process.
 type client struct {
 	*hotelstays.Client
 	m *model

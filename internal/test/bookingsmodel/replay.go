@@ -127,7 +127,7 @@ type result struct {
 // node is the history of a call, that is, all replies that the call has received: the last reply, and the number of
 // the history before it.
 type node struct {
-	parent int32 // number of the history before; for the first reply, the negative number of the call
+	parent int32 // number of the history before this reply; before the first reply, minus the number of the call
 	reply  reply
 }
 

@@ -33,7 +33,8 @@ func indexOf(kind durable.Kind) int {
 	panic("an unknown kind: " + kind)
 }
 
-// row is a row of the Store, with times in seconds from some moment. Row number 0 means that there is no row.
+// row is a row of the Store. Its times are in seconds: from now if a state has the row, and from the beginning of the
+// call if a reply has it. Row number 0 means that there is no row.
 type row struct {
 	kind   int
 	life   durable.Life
@@ -72,7 +73,7 @@ type table struct {
 	facts   []facts
 	numbers map[row]int32
 	moved   map[moved]int32
-	seen    map[string]string // the stored "seen" field; the key is the received order and row.seen
+	seen    map[string]string // maps a received order and row.seen to the text of the field "seen" of the row
 	sealed  []byte            // the sealed request, which is the same for all bookings
 }
 
@@ -117,7 +118,8 @@ func (t *table) number(r row) int32 {
 	return n
 }
 
-// relative replaces each time in a text by the seconds since from: a time 90 seconds later becomes "@90".
+// relative replaces each time in a text by the seconds since the time in the parameter from. A time 90 seconds later
+// becomes "@90".
 func relative(text []byte, from time.Time) string {
 	return string(times.ReplaceAllFunc(text, func(quoted []byte) []byte {
 		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(quoted))
@@ -136,7 +138,8 @@ func mapped(text string, to func(seconds int64) string) string {
 	})
 }
 
-// stored returns row number n as the Store returns it. Its times are seconds after from.
+// stored returns row number n as the Store returns it. It converts the seconds in the row to times, counted from the
+// time in the parameter from.
 func (t *table) stored(n int32, from time.Time) durable.Row {
 	r := t.rows[n]
 	stored := durable.Row{ID: durable.ID{Account: t.account, Kind: kindOf[r.kind], Reference: reference}, Life: r.life,
@@ -150,9 +153,9 @@ func (t *table) stored(n int32, from time.Time) durable.Row {
 	return stored
 }
 
-// numberOf returns the number of a row that the engine has stored. before is the number of the row that it has
-// replaced. received identifies the order that the caller received in the same transaction. The times of the numbered
-// row are seconds after from.
+// numberOf returns the number of a row that the engine has stored. The parameter before is the number of the row that
+// it has replaced. The parameter received identifies the order that the caller received in the same transaction. The
+// times of the numbered row are seconds after the time from.
 func (t *table) numberOf(stored durable.Row, before int32, received string, from time.Time) int32 {
 	r := row{kind: indexOf(stored.Kind), life: stored.Life, due: int32(stored.Due.Sub(from) / second), sealed: stored.Sealed != nil}
 	r.text, r.seen = relative(stored.State, from), t.rows[before].seen

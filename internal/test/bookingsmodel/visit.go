@@ -126,8 +126,8 @@ func (v *visit) answer(s *state, w int, r reply) {
 	v.endReturned(s, w)
 }
 
-// commit stores the rows that the last operation of worker w has written, and records what the caller receives. age
-// is the age of the worker's call.
+// commit stores the rows that the last operation of worker w has written, and records what the caller receives. The
+// parameter age is the age of the worker's call in seconds.
 func (v *visit) commit(s *state, w int, age int16, res *result) {
 	for k, n := range res.wrote {
 		if n == 0 {
