@@ -72,8 +72,8 @@ type BookRequest struct {
 	// A client with a loopback base URL may use a loopback address. Book refuses a CallbackURL if the client has an
 	// OAuthCredential.
 	CallbackURL string `json:"callbackUrl,omitempty"`
-	// Expect is the offer that you want; it is not sent. If the order has other dates, the error is a
-	// *ReferenceReusedError. BookResponse.Changes lists all other differences.
+	// Expect is the offer that you want to book. It is not sent: the client compares the order with it. If the order has
+	// other dates, the error is a *ReferenceReusedError. BookResponse.Changes lists all other differences.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 

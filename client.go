@@ -40,7 +40,7 @@ type Client struct {
 	defaults     settings
 	traceIDFrom  func(context.Context) string
 	http         http.Client
-	streams      http.Client // for HotelListStream
+	streams      http.Client // sends the requests of HotelListStream
 	limiter      RateLimiter
 	observers    []Observer
 	policy       transport.Policy
@@ -130,7 +130,7 @@ type invocation struct {
 	client  *Client
 	cancel  context.CancelFunc
 	input   validation
-	queued  bool // see invokeQueued
+	queued  bool // the time limit begins only when the rate limiter grants a slot
 	watch   *observation
 	outcome error // the error of the call; errPanicked until the call has ended
 }
@@ -260,7 +260,7 @@ const defaultUserAgent = "hotelstays-go"
 const maxTokenBody = 1 << 20
 
 // maxTokenWait is the longest time that a token request waits for a slot of the rate limiter. In that time 1,500
-// accounts can get their tickets.
+// accounts can get their tickets, at five a second.
 const maxTokenWait = 5 * time.Minute
 
 // limitTime limits x.ctx to the duration of WithTimeout. Without WithTimeout and without a deadline, it uses the operation's

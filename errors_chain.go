@@ -82,7 +82,8 @@ func unwrapped(err error) []error {
 	return nil
 }
 
-// causes is like unwrapped, but also returns the errors that Unwrap hides.
+// causes returns the errors directly below err. Unlike unwrapped, it also returns the errors that Unwrap hides, such as
+// the refusal in an *OutcomeUnknownError.
 func causes(err error) []error {
 	if e, ok := err.(interface{ causes() []error }); ok {
 		return e.causes()

@@ -31,7 +31,7 @@ func (k ErrorKind) HTTPStatus() int {
 
 // kindRow describes a kind: its sentinel, its HTTP status, and the answers of the service that belong to it.
 type kindRow struct {
-	sentinel   // the text of the sentinel is empty if the kind has no sentinel, or several
+	sentinel   // the sentinel of the kind; its text is empty if the kind has no sentinel, or several
 	httpStatus int
 	answers
 }

@@ -68,8 +68,8 @@ func streamTransport() *http.Transport {
 	return t
 }
 
-// dialControl is a key of ctx. Its value is a function, which dial calls with each address before it connects. The function
-// may refuse the address.
+// dialControl is the key of a function in ctx. Before the function dial connects to an address, it calls this function,
+// which may refuse the address.
 type dialControl struct{}
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -86,7 +86,7 @@ type observation struct {
 	observers []observerFuncs
 	ctxs      []context.Context // for each observer, the ctx that its start function returned
 	start     time.Time
-	answered  time.Time // zero if no answer came
+	answered  time.Time // time when the answer was decoded; zero if no answer came
 	attempts  transport.Timeline
 	info      CallInfo
 }

@@ -24,8 +24,8 @@ type OfferChange struct {
 	seenNet   types.Money // the net total that the traveller saw
 }
 
-// OfferDiff lists the differences between two offers, or between an offer and an order. Its JSON is for logs and people:
-// after decoding, Within accepts no change of an amount.
+// OfferDiff lists the differences between two offers, or between an offer and an order. Its JSON is for logs and
+// people. It lacks data that Within needs, so for a decoded OfferDiff Within accepts no change of an amount.
 type OfferDiff struct {
 	// Changes are in the order of the types.OfferField constants; empty if nothing differs.
 	Changes []OfferChange `json:"changes"`

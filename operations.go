@@ -57,8 +57,8 @@ type operation struct {
 	mutates bool
 	// lenient: a field of the wrong type is left out, so that the rest of an order or of a page is not lost.
 	lenient bool
-	// internStrings: short texts may be kept from one answer to the next, because answers of this operation hold no
-	// names of people and no secrets.
+	// internStrings: a short text that repeats is allocated once for several answers. This is safe, because answers of
+	// this operation hold no names of people and no secrets.
 	internStrings bool
 }
 

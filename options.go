@@ -171,8 +171,8 @@ func WithTimeout(d time.Duration) SharedOption {
 	return optTimeout.with(positiveProblem(d), func(s *settings) { s.Timeout = d })
 }
 
-// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries off. The attempt after
-// a 401 is not counted. From 2 on, attempts after a 429 are not counted either.
+// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries off. The attempt
+// after a 401 is not counted. If n is 2 or more, attempts after a 429 are not counted either.
 //
 // In an outage a client makes fewer retries, because it has a quota of 500 points. A retry costs 5 points, or 10 after a
 // time-out. Each answered call returns 1 point. First attempts, waits after a 429 and polls of a recovery cost nothing.

@@ -67,7 +67,8 @@ type optionRow struct {
 // headerRows are the optionRows that set a header.
 var optionRows, headerRows []*optionRow
 
-// An option of clients needs an inherit function, so the constructors of options return different row types.
+// Each type of row has its own constructor. The constructors of sharedRow and textRow require an inherit function,
+// because clients may have these options, too. A callRow is only for calls.
 type (
 	callRow   struct{ *optionRow }
 	sharedRow struct{ *optionRow }
@@ -154,7 +155,7 @@ type optionScope struct {
 
 var (
 	everyCall = optionScope{"calls of the API", func(_ Operation, row *operation) bool { return row != nil }}
-	// everyCallAndDownload adds DownloadVoucher, because the download of a document is not an operation.
+	// everyCallAndDownload is like everyCall, but also has DownloadVoucher, which is not an operation.
 	everyCallAndDownload = optionScope{everyCall.methods, func(method Operation, row *operation) bool {
 		return row != nil || method == "DownloadVoucher"
 	}}
@@ -227,7 +228,7 @@ func collect(method Operation, row *operation, opts []CallOption) settings {
 	return *set
 }
 
-// forCall packs the options that op accepts into one CallOption. Faults are kept.
+// forCall returns one CallOption with all options of s that op accepts, and with all faults of s.
 func (s settings) forCall(op Operation) CallOption {
 	for _, o := range optionRows {
 		if !o.scope.has(op, operations[op]) {

@@ -41,7 +41,7 @@ type RateLimitKey struct {
 
 // RateLimitRequest describes the call that needs a slot. Further fields may follow.
 type RateLimitRequest struct {
-	Key RateLimitKey // the budget
+	Key RateLimitKey // the budget from which the call needs a slot
 	// Account is the Client.Account of the calling client. Accounts with one client IP address share a budget.
 	Account  string
 	Priority Priority // set by WithPriority

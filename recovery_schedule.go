@@ -37,7 +37,7 @@ var recoverySchedule = []time.Duration{0, 30 * time.Second, 90 * time.Second, 21
 const (
 	// recoveryEnd ends the schedule. Only a poll at this time or later proves absence.
 	recoveryEnd = 600 * time.Second
-	// recoveryPollTimeout bounds one poll. It is shorter than every pause.
+	// recoveryPollTimeout bounds one poll. It is shorter than every pause between two polls.
 	recoveryPollTimeout = 20 * time.Second
 	recoveryPause       = 150 * time.Second
 )

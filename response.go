@@ -61,7 +61,7 @@ type Mismatch struct {
 // String returns "path: want type, got type".
 func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
-// exchange is the part of a call that reads its answer.
+// exchange holds what a call needs to read its answer.
 type exchange struct {
 	ctx   context.Context // the method end cancels this ctx
 	op    Operation
@@ -80,7 +80,7 @@ type exchange struct {
 	fault    error
 }
 
-// parts are what an operation gives to its call: the body, the references and the secrets of the request.
+// parts holds the parts of a request that its call needs: the body, the reference, and the texts to redact.
 type parts struct {
 	body      any            // the request body, which is sent as JSON
 	session   string         // the value of the header Session-Id

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// defaultBatchSize is small enough for one page, and for an account with a visibility band.
+	// defaultBatchSize is the default of WithBatchSize. A batch of this size fits into one page, and the service accepts
+	// it also from an account with a visibility band.
 	defaultBatchSize        = types.MaxHotelIDsBand
 	defaultBatchParallelism = 8
 )

@@ -138,7 +138,7 @@ func (r *hotelReader) yieldHotel(h *types.Hotel) error {
 	return nil
 }
 
-// DecodeFeed yields the hotels of an answer that arrives.
+// DecodeFeed yields the hotels of an answer while it arrives.
 func (r *hotelReader) DecodeFeed(begun transport.Result, body *wire.Feed) (again bool, err error) {
 	s := r.search
 	r.received(begun)

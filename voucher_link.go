@@ -209,8 +209,8 @@ func publicAddress(addr string) error {
 	return nil
 }
 
-// withoutLinks returns err, or its first cause whose text has no link. If all their texts have links, it returns the text
-// of err with the links redacted. Anyone with a link can get the document.
+// withoutLinks returns an error whose text has no link, because anyone who has a link can get the document. The result
+// is err, or its first cause whose text has no link, or else the text of err with the links redacted.
 func withoutLinks(err error, links []string) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		if text := cause.Error(); redactLinks(text, links) == text {

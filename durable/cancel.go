@@ -25,7 +25,7 @@ var (
 	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order does not say the cost; nothing was sent")
 )
 
-// phaseSending is the phase of a cancellation whose Cancel may be in progress. Its other phases are
+// phaseSending is the phase of a cancellation whose Cancel may be in progress. The other phases of a cancellation are
 // PhaseWaiting, PhasePolling and phaseEnded.
 const phaseSending Phase = "sending"
 

@@ -185,7 +185,8 @@ func (e *Engine[Tx]) id(kind Kind, reference string) ID { return ID{e.account, k
 // reference in all accounts.
 func watched(account, reference string) string { return account + " " + reference }
 
-// delivery passes the change of a row to OnOutcome, OnCancel or OnOrder, in the transaction that stores the change.
+// delivery is a function that passes the change of a row to OnOutcome, OnCancel or OnOrder, in the transaction that
+// stores the change.
 type delivery[Tx any] func(context.Context, Tx) error
 
 // pointer is the type *S, which implements state.
@@ -279,7 +280,7 @@ func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx 
 }
 
 // command changes a row after a webhook, or for a person. If a worker of the database's own scheduler works on the row,
-// it may have read the order before the event. So command waits until that worker has released the row.
+// it may have read the order before the event of the webhook. So command waits until that worker has released the row.
 func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, next func(*S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()

@@ -167,8 +167,8 @@ func (f followed) wake(now time.Time) (next followed, ok bool) {
 	return f, true
 }
 
-// identify returns the order whose PlatformReferenceNo is number, and the numbers of all other orders. If number is
-// empty, it returns the order only if orders has exactly one.
+// identify returns the order with the PlatformReferenceNo in the parameter number, and the PlatformReferenceNos of all
+// other orders. If number is empty, it returns the order only if orders has exactly one.
 func identify(orders []types.Order, number string) (order *types.Order, others []string) {
 	for i := range orders {
 		switch o := &orders[i]; {

@@ -46,15 +46,15 @@ func (e *Engine[Tx]) Cancellations(ctx context.Context) iter.Seq2[Cancellation, 
 	return list(ctx, e, KindCancel, "Cancellations", cancellation.result)
 }
 
-// Orders returns the orders that are followed. Otherwise it works like List.
+// Orders returns the orders that workers follow, until they are settled. Otherwise it works like List.
 func (e *Engine[Tx]) Orders(ctx context.Context) iter.Seq2[FollowedOrder, error] {
 	return list(ctx, e, KindOrder, "Orders", func(f followed) FollowedOrder {
 		return FollowedOrder{f.CustomerReferenceNo, f.PlatformReferenceNo, f.Fingerprint, f.Since, f.MissingSince, f.Other, f.CheckOut, f.Due}
 	})
 }
 
-// list returns the open rows of a kind. The function public converts each state. The parameter of is the name of
-// the exported method, for errors.
+// list returns the open rows of a kind. The function public converts the stored state of a row into the value that the
+// caller gets. The parameter of is the name of the exported method, for errors.
 func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx], kind Kind, of string,
 	public func(S) Public) iter.Seq2[Public, error] {
 	return func(yield func(Public, error) bool) {

@@ -81,9 +81,9 @@ type Store[Tx any] interface {
 	Save(ctx context.Context, tx Tx, row *Row) error
 	// Read is like Look, but without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
-	// List returns up to limit open rows that come behind the row after, in an order that does not change. They have the
-	// kind of that row. For the first rows, the row after has only an ID without a reference. If the parameter all is
-	// false, List returns only rows of that row's account.
+	// List returns up to limit open rows that come behind a row, in an order that does not change. This row is the
+	// parameter after, and all rows have its kind. To get the first rows, the caller passes a row that has only an ID
+	// without a reference. If the parameter all is false, List returns only rows of that row's account.
 	List(ctx context.Context, after Row, all bool, limit int) ([]Row, error)
 	// Failed puts the names of the Store's package and of the call in front of err. If the database
 	// names the cause, Failed adds what to do.

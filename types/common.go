@@ -47,7 +47,7 @@ type Latlng struct {
 
 // LatlngCoordinator is one place in the coordinates of two map systems.
 type LatlngCoordinator struct {
-	// Google is always sent.
+	// Google is the place on the Google map. It is always sent.
 	Google Latlng `json:"google"`
 	// Gaode is the place on the Gaode map, which offsets coordinates in China.
 	Gaode *Latlng `json:"gaode,omitempty"`

@@ -11,11 +11,11 @@ type DestinationType int
 const (
 	DestinationUnknown         DestinationType = 0
 	DestinationContinent       DestinationType = 1
-	DestinationCountry         DestinationType = 2 // geographic, not political
-	DestinationProvinceState   DestinationType = 3 // also lower administrative divisions
+	DestinationCountry         DestinationType = 2 // a country as a geographic area, not as a political unit
+	DestinationProvinceState   DestinationType = 3 // a province, a state, or a lower administrative division
 	DestinationHighLevelRegion DestinationType = 4 // a tourist region
 	DestinationMultiCity       DestinationType = 5 // a metropolitan area with its suburbs
-	DestinationCity            DestinationType = 6 // the base unit of coverage
+	DestinationCity            DestinationType = 6 // a city; the API document calls it the base unit of coverage
 	DestinationNeighborhood    DestinationType = 7
 	DestinationAirport         DestinationType = 8
 	DestinationPointOfInterest DestinationType = 9

@@ -32,7 +32,7 @@ type RefundableMode string
 // The documented refundable modes.
 const (
 	RefundableFull    RefundableMode = "full"    // free cancellation
-	RefundablePartial RefundableMode = "partial" // see CancelFees
+	RefundablePartial RefundableMode = "partial" // a part of the price: see RoomRatePkg.CancelFees
 	RefundableNo      RefundableMode = "no"      // not refundable
 )
 
@@ -174,7 +174,7 @@ func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 // OfferField names a part of an offer in a comparison of two offers.
 type OfferField string
 
-// The parts of an offer. Totals are of all rooms and nights.
+// The parts of an offer. The totals are for all rooms and all nights.
 const (
 	OfferNetTotal         OfferField = "netTotal"
 	OfferGrossTotal       OfferField = "grossTotal"
@@ -189,5 +189,5 @@ const (
 	OfferCheckOut         OfferField = "checkOut"
 	OfferPackaging        OfferField = "includesPackaging"
 	OfferRatePkgID        OfferField = "ratePkgId"
-	OfferCancelTime       OfferField = "cancelTime" // used only for orders
+	OfferCancelTime       OfferField = "cancelTime" // only for CompareOrder, because an offer has no cancelTime
 )

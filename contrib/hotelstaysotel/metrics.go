@@ -15,7 +15,8 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Bucket boundaries. A Book may take two minutes, and an answer may have 64 MiB.
+// The bucket boundaries of the histograms. The last boundaries are so high because a Book may take two minutes, and an
+// answer may have 64 MiB.
 var (
 	callSeconds   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
 	waitSeconds   = []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}

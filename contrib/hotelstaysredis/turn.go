@@ -26,7 +26,7 @@ type turn struct {
 	want      [3]int        // number of waiting callers of each priority
 	first     int64         // number that the next permit gets
 	rest      time.Duration // how long Redis must grant no slot
-	roundTrip time.Duration // duration of the last turn
+	roundTrip time.Duration // duration of the last call of turn.lua
 }
 
 type reply struct {

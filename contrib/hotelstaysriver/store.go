@@ -48,7 +48,8 @@ var liveStates = []rivertype.JobState{
 	rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }
 
-// queueOf returns the queue for jobs of a kind. Jobs of an older version are all in the queue of bookings.
+// queueOf returns the queue for jobs of a kind. Jobs that an older version of this package inserted are all in the
+// queue of bookings.
 func (s *store) queueOf(kind durable.Kind) string {
 	switch kind {
 	case durable.KindCancel:

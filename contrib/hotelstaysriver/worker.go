@@ -25,8 +25,8 @@ const (
 	// of a job for which this process has no OnCancel or OnOrder.
 	movedPause     = time.Second
 	noHandlerPause = 15 * time.Second
-	// If a job begins later than this, the queue is long and accounts must take turns. turnsPause is the pause between
-	// two calls of takeTurns.
+	// late: if a job begins this long after it was due, the queue is long, and accounts must take turns. turnsPause is the
+	// pause between two calls of takeTurns.
 	late       = 3 * time.Second
 	turnsPause = time.Second
 )

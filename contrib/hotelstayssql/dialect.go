@@ -156,7 +156,8 @@ func (d database) inGuardedTx(ctx context.Context, fn func(*sql.Tx) error) error
 }
 
 // onGuardedConn calls fn in a transaction between the statements guard and unguard. If unguard fails, or the
-// transaction may still be open, it closes the connection: autocommit = 1 would commit that transaction.
+// transaction may still be open, onGuardedConn closes the connection. On an open transaction unguard must not run,
+// because its autocommit = 1 would commit the transaction.
 func (d database) onGuardedConn(ctx context.Context, g grammar, fn func(*sql.Tx) error) error {
 	conn, err := d.Conn(ctx)
 	if err != nil {

@@ -173,8 +173,8 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 	return nil
 }
 
-// TryLease gives the caller the lease to fetch the token under key, while nobody else fetches it. The result ok is
-// false if another caller has the lease. The lease is renewed until release is called. It ends by itself after
+// TryLease gives the caller the lease to fetch the token under key. Only one caller at a time can have the lease: the
+// result ok is false if another caller has it. The lease is renewed until release is called. It ends by itself after
 // FetchLease if the process dies or loses the database.
 func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
 	row, lease := tokenRow(key), newID()

@@ -36,8 +36,8 @@ func (e *EndlessError) Error() string {
 // Fetch returns page number num.
 type Fetch[P any] func(num int) (P, Info, error)
 
-// Pages yields one page of size items after the other, and fetches each page when the loop needs it. An error is yielded
-// once and ends the iteration.
+// Pages yields the pages of a listing from page number first on. A full page has size items. Pages fetches each page
+// when the loop needs it. An error is yielded once and ends the iteration.
 //
 // Info.More decides whether another page follows. If it is nil, Info.Total decides. Without both, a page that is empty
 // or repeats an earlier page ends the listing.

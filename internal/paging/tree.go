@@ -109,7 +109,8 @@ func (t *tree[Q, N]) askMore() {
 	}
 }
 
-// add queues the new nodes of an answer for the loop, and their requests for askMore. The caller must hold mu.
+// add queues the new nodes of an answer for the loop, and the requests for the children of these nodes for askMore. The
+// caller must hold mu.
 func (t *tree[Q, N]) add(request Q, nodes []N, err error) {
 	if err != nil {
 		t.waiting = append(t.waiting, found[N]{err: err})

@@ -32,8 +32,8 @@ type Window struct {
 	transit       pacing.Transit
 	pausedUntil   time.Time
 	waiters       pacing.Queue[chan *Permit]
-	timer         *time.Timer // runs only while somebody waits for a slot whose time is known
-	pool          []*Permit   // permits for later grants, which saves allocations
+	timer         *time.Timer // calls serve when the next slot becomes free; it runs only while a caller waits and this time is known
+	pool          []*Permit   // permits that are reused for later grants, which saves allocations
 }
 
 // Permit is a granted slot. Call Sent at most once, then Done exactly once.

@@ -150,9 +150,9 @@ func secretSize(text, secret string) int {
 // escape such as `\u00`.
 var cutOff = lazy(`^(?:\\(?:u[[:xdigit:]]{0,3})?|(?:%[[:xdigit:]]{0,2})*|&[#[:alnum:]]*|\x{FFFD}*)$`)
 
-// match compares the beginning of text with the beginning of secret. It returns how many bytes of text match, and how
-// many bytes of the secret they match. An escape may also be literal text. So one character of the secret may match
-// pieces of text of several sizes.
+// match compares the beginning of text with the beginning of secret. The result size is how many bytes of text match,
+// and n is how many bytes of the secret they match. The text may contain escapes, or text that only looks like an
+// escape, so match tries both readings of each character.
 func match(text, secret string) (size, n int) {
 	var rooms [2][8]int // backing arrays on the stack save allocations
 	ends, next := append(rooms[0][:0], 0), rooms[1][:0]
@@ -177,7 +177,8 @@ func match(text, secret string) (size, n int) {
 
 func isPunctuation(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// canLosePunctuation reports whether a secret without its punctuation is long enough to be redacted.
+// canLosePunctuation reports whether a secret is also redacted where a text contains it without its punctuation. Such a
+// secret must have at least minCompact letters and digits.
 func canLosePunctuation(secret string) bool {
 	n := 0
 	for _, r := range secret {

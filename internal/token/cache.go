@@ -53,7 +53,7 @@ type Cache struct {
 	mu         sync.Mutex
 	current    *entry // the token in use
 	generation uint64
-	pending    *fetch    // nil if no fetch is in progress
+	pending    *fetch    // the fetch that is in progress, or nil
 	failures   int       // failed fetches in a row
 	nextTry    time.Time // the earliest time of the next renewal
 	refusal    error     // error of the last fetch if the service refused the credential
@@ -62,9 +62,9 @@ type Cache struct {
 
 // refusals delays fetches after the service has refused a token or the credential. The first two fetches are not
 // delayed. Further fetches come 2, 4, 8 and so on up to 60 seconds after the fetch before. The pause does not grow if
-// nothing was refused for more than two seconds and for longer than the last pause. After a minute without a refusal the
-// series begins again. A successful call changes nothing: the service may accept a token for one operation and refuse it
-// for another.
+// nothing was refused for a time that is longer than the last pause and longer than two seconds. After a minute without
+// a refusal the series begins again. A successful call changes nothing: the service may accept a token for one
+// operation and refuse it for another.
 type refusals struct {
 	inARow int
 	next   time.Time // the earliest time of the next fetch

@@ -13,7 +13,8 @@ const (
 	// maxPrepared limits the memory of a buffer before the first byte arrives, because a malformed header may claim any
 	// size. A large search page fits. Growing doubles a buffer, so the pool keeps buffers of up to twice this size.
 	maxPrepared = 8 << 20
-	// windowSize is the size of the buffer for an answer whose text is removed as soon as it is decoded.
+	// windowSize is the size in bytes of the buffer for a stream. It can be small, because the text of a stream is removed
+	// as soon as it is decoded.
 	windowSize = 64 << 10
 )
 
@@ -23,7 +24,8 @@ type shortReads struct{ io.Reader }
 
 func (r shortReads) Read(b []byte) (int, error) { return r.Reader.Read(b[:min(len(b), 16<<10)]) }
 
-// The pool windows is only for streams, so that a stream does not take a large buffer from the pool buffers.
+// The pool named windows has small buffers for streams, so that a stream takes no large buffer from the pool named
+// buffers.
 var buffers, windows sync.Pool
 
 // buffer is pooled memory for the body of one answer.
@@ -32,7 +34,8 @@ type buffer struct {
 	pool *sync.Pool
 }
 
-// newBuffer returns memory for a body of at most limit bytes. At first the memory has space for room bytes.
+// newBuffer returns a buffer that reads a body of at most limit bytes. The parameter room is the expected size of the
+// body: the buffer has at least this size at first, and grows if necessary.
 func newBuffer(pool *sync.Pool, body io.Reader, room, limit int64) *buffer {
 	b, ok := pool.Get().(*buffer)
 	if !ok {

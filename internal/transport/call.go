@@ -23,7 +23,7 @@ type Call struct {
 	Operation string
 	URL       string
 	Header    func() http.Header // returns a new header for each attempt
-	Body      []byte             // the same for every attempt
+	Body      []byte             // JSON body; the same for every attempt
 	TraceID   string             // trace id in the log
 	// RequestID returns the Request-Id of an attempt. If it is nil, the id is a UUID. Timestamp, if set, returns the
 	// Client-Request-Timestamp of an attempt. An error of one of these functions ends the call.
@@ -123,7 +123,7 @@ type Result struct {
 	Token string
 	// TokenAdvice says what to do about the token that the service has refused, or is empty.
 	TokenAdvice   string
-	Attempts      int // requests sent
+	Attempts      int // number of requests that were sent
 	EarlierStatus int // HTTP status of the newest answer before the last attempt, or 0
 }
 

@@ -85,7 +85,7 @@ func (r *run) refusalCode() int {
 	return env.Code
 }
 
-// renewToken reports whether the call can be sent again with another token. A call can do this once.
+// renewToken reports whether the call can be sent again with another token. It returns true at most once for each call.
 func (r *run) renewToken() bool {
 	if r.TokenSource == nil {
 		return false

@@ -12,9 +12,9 @@ import (
 type Feed struct {
 	source  io.LimitedReader
 	limit   int64
-	text    []byte                 // the bytes that have arrived, without the bytes that close has removed
-	hole    struct{ from, to int } // the part of text that close will remove next
-	removed int                    // how many bytes close has removed
+	text    []byte                 // the bytes that have arrived, without the bytes that the method close has cut out
+	hole    struct{ from, to int } // the part of text that the method close will cut out next
+	removed int                    // how many bytes the method close has cut out
 	done    bool                   // no more bytes will arrive
 	err     error                  // why the arrival failed, or nil
 	waited  time.Duration
@@ -37,7 +37,7 @@ func (f *Feed) Reset(r io.Reader, room int, limit int64) {
 // Free releases the reader, and keeps the memory for the next Reset.
 func (f *Feed) Free() { *f = Feed{text: f.text[:0]} }
 
-// Cap returns the capacity of the text.
+// Cap returns the size of the Feed's memory for the text, in bytes.
 func (f *Feed) Cap() int { return cap(f.text) }
 
 // Size returns how many bytes have arrived.

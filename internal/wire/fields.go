@@ -55,7 +55,8 @@ func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 // fieldNames holds the names of a struct's fields, and the order in which the service writes them. At first this is the
 // order of the struct's fields.
 //
-// Names are half of an answer. So the text is first compared with the name that followed the same field last time.
+// Field names are half of the bytes of an answer. So the decoder reads them fast: it first compares the text with the
+// name that followed the same field last time.
 type fieldNames struct {
 	quoted []string                    // the name of each field in quotation marks, followed by a colon
 	next   [maxFields + 2]atomic.Int32 // next[i+1] is the field that followed field i last time; next[0] is the first field
@@ -73,7 +74,7 @@ func (f *fieldNames) add(name string, exact bool) {
 
 func (f *fieldNames) name(i int) string { return f.quoted[i][1 : len(f.quoted[i])-2] }
 
-// seenFields has a bit for each field of a struct. The bit is set when the field was read.
+// seenFields has one bit for each field of a struct. The bit is 1 if the object had this field already.
 type seenFields uint64
 
 // unique marks a field as read, and returns it. If the field was read before, unique rejects the answer and returns -1:
@@ -94,8 +95,8 @@ const (
 	maxLearnt = 1024 // how many changes of the order are stored; with more, goroutines would wait for each other's writes
 )
 
-// next moves from the value of the field last to the next known field, and returns that field. At the beginning of the
-// object last is -1. At its end the result is -1.
+// next moves to the next known field of an object, and returns the number of that field, or -1 at the end of the
+// object. The parameter last is the field whose value was just read, or -1 at the beginning of the object.
 func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 	if last < 0 || l.pos < len(l.body) && l.body[l.pos] == ',' {
 		if i := l.expect(f, last); i >= 0 {
@@ -114,8 +115,8 @@ func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 	return l.unique(f, seen, i)
 }
 
-// expect compares the text with the names that are expected after the field last. If a name matches, expect skips it
-// and returns its field. Otherwise it skips nothing and returns -1.
+// expect compares the text with the names that usually follow the field in the parameter last. If a name matches,
+// expect skips the name and returns its field. Otherwise it skips nothing and returns -1.
 func (l *Lexer) expect(f *fieldNames, last int) int {
 	text := l.body[l.pos+1:]
 	for range maxAbsent + 1 {
@@ -130,9 +131,9 @@ func (l *Lexer) expect(f *fieldNames, last int) int {
 	return -1
 }
 
-// find returns the field whose name the Lexer has just read, or maxFields for an unknown name. From now on this field
-// is expected after the field last. If the name differs from an Exact name only in letter case, find
-// rejects the answer.
+// find returns the field whose name the Lexer has just read, or maxFields for an unknown name. From now on the method
+// expect compares the text with this name after the field in the parameter last. If the name differs from an Exact name
+// only in letter case, find rejects the answer.
 func (l *Lexer) find(f *fieldNames, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())

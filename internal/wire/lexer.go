@@ -23,7 +23,7 @@ type Lexer struct {
 	failed bool
 
 	ctx      context.Context
-	nextPoll int   // the offset at which poll checks ctx again
+	nextPoll int   // the offset from which poll checks ctx again
 	budget   int   // how many bytes of memory may still be allocated
 	err      error // the error of ctx or of the function take, if one of them ended the reading
 
@@ -38,7 +38,8 @@ type Lexer struct {
 
 var lexers = sync.Pool{New: func() any { return new(Lexer) }}
 
-// pollInterval is how many bytes are read between two polls of ctx. A plain string is read without a poll.
+// pollInterval is how many bytes are read between two checks whether ctx has ended. A string without escapes is read
+// without a check.
 const pollInterval = 64 << 10
 
 // newLexer returns a Lexer of a text that may still arrive. The Lexer fails if ctx ends, or if lists, pointers and maps take
@@ -50,11 +51,12 @@ func newLexer(ctx context.Context, feed *Feed) *Lexer {
 	return l
 }
 
-// memoryBudget returns how many bytes of memory the lists, pointers and maps of an answer of length bytes may take.
-// Documented answers take about length bytes; only nearly empty elements take more than twice that.
+// memoryBudget returns how many bytes of memory the lists, pointers and maps of an answer may take. The parameter
+// length is the size of the answer in bytes. A documented answer takes about as much memory as its size; only an answer
+// of nearly empty elements takes more than twice its size.
 func memoryBudget(length int) int { return 2*length + 4<<20 }
 
-// poll checks ctx, once in each interval.
+// poll checks whether ctx has ended, but only once in pollInterval bytes.
 func (l *Lexer) poll() {
 	if l.pos >= l.nextPoll {
 		l.pollAt(l.pos)
@@ -94,7 +96,7 @@ func (l *Lexer) release() {
 	lexers.Put(l)
 }
 
-// fail makes the Lexer fail. For its callers the text then ends at the current position.
+// fail makes the Lexer fail: from now on its methods act as if the text ended at the current position.
 func (l *Lexer) fail() {
 	l.failed = true
 	l.body = l.body[:l.pos]
@@ -133,7 +135,7 @@ func (l *Lexer) finish() error {
 	return &SyntaxError{Offset: l.feed.offset(l.pos) + 1}
 }
 
-// rewind goes back to an earlier offset. ctx is polled again when the text is read from there.
+// rewind goes back to an earlier offset. The next read from there checks ctx again.
 func (l *Lexer) rewind(pos int) {
 	if !l.failed {
 		l.pos = pos
@@ -182,7 +184,7 @@ func (l *Lexer) literal(text string) {
 	}
 }
 
-// null skips null, and reports whether it was there.
+// null reports whether the next value is null, and skips it if so.
 func (l *Lexer) null() bool {
 	if l.peek() != 'n' {
 		return false
@@ -191,7 +193,7 @@ func (l *Lexer) null() bool {
 	return true
 }
 
-// object enters an object and reports whether it has a first member, whose name it reads.
+// object enters an object, and reports whether the object has a member. If so, it reads the name of the first member.
 //
 //	for more := l.object(); more; more = l.member() {
 func (l *Lexer) object() bool {

@@ -12,8 +12,8 @@ import (
 // The length of an array is known only at its end: elements are read into a buffer, which is pooled, and then copied
 // into a slice of their exact number. Elements beyond the buffer are counted first, and then read in place.
 type List[T any] struct {
-	// Essentials states that T is a struct with essential fields. The list then leaves out each null, and each element with
-	// a mismatch.
+	// Essentials is true if T is a struct with essential fields (see Field). The list then leaves out each null, and each
+	// element that is a mismatch.
 	Essentials bool
 	// Whole makes a mismatched element or a mismatched list an error.
 	Whole bool

@@ -13,7 +13,7 @@ import (
 type notes struct {
 	found      Mismatches
 	unusable   *UnusableError // the first error that made the answer unusable; this error ended the reading
-	events     int            // number of notes: a reader compares it to see whether its own value caused a note
+	events     int            // number of problems found; it grows if a value causes a note or a rejection
 	mismatched bool           // the value that was read last is a mismatch, and its variable is empty
 	// lost counts mismatches. A mismatch inside a struct whose essential fields are complete is not counted.
 	lost     int
@@ -25,7 +25,7 @@ type mark struct{ events, listed, lost int }
 
 func (n *notes) mark() mark { return mark{n.events, len(n.found.List), n.lost} }
 
-// note lists a mismatch at the current value.
+// note adds a mismatch of the current value to the list of mismatches.
 func (l *Lexer) note(want, got string) {
 	l.events++
 	l.found.Count++
@@ -34,7 +34,7 @@ func (l *Lexer) note(want, got string) {
 	}
 }
 
-// unfit notes that the last value is a mismatch.
+// unfit adds a mismatch to the list, and marks the last value as a mismatch.
 func (l *Lexer) unfit(want, got string) {
 	l.note(want, got)
 	l.mismatched = true
@@ -131,7 +131,8 @@ func rooted(path string) string {
 	return strings.TrimPrefix(path, ".")
 }
 
-// safeKey returns a map's key as paths show it. A key is text of the answer, so only a key that may be a currency is shown.
+// safeKey returns the text that a path shows for a map's key. A key is text of the answer, so only a key that may be a
+// currency is shown.
 func safeKey(key string) string {
 	const currency = 3
 	if len(key) == currency && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {

@@ -29,12 +29,12 @@ func (l *Lexer) text() []byte {
 }
 
 const (
-	each = 0x0101010101010101 // each*b is a word that holds the byte b eight times
+	each = 0x0101010101010101 // each*b is a 64-bit word that holds the byte b eight times
 	high = 0x8080808080808080 // the highest bit of each byte of the word
 )
 
-// SkipPlain returns the index at which the plain text that begins at i ends. The text ends at a quote, a backslash,
-// a control character, or the end of b.
+// SkipPlain returns the index of the first special byte of b from index i on, or the length of b. A quote, a backslash
+// and a control character are special.
 //
 // It compares eight bytes in one step. In found, the highest bit of each special byte is set. A subtraction with a
 // borrow may also set the bits of later bytes, so only the first bit counts.

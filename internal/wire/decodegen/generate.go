@@ -154,7 +154,8 @@ func (f *file) guard(named *types.Named) {
 		named.Obj().Name(), stale, f.typeName(types.NewStruct(fields, nil)), f.typeName(named))
 }
 
-// function returns the source of a function with this statement, which reads a value of type t into *v.
+// function returns the source of a function that reads a value of type t into *v. The body of the function is the
+// parameter statement.
 func (f *file) function(t types.Type, statement string) string {
 	return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", f.wire, f.typeName(t), statement)
 }
