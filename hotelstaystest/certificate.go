@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// selfSigned makes a certificate for loopback and for names. The field Leaf of the certificate is set.
+// selfSigned makes a certificate for the loopback addresses, for localhost and for the given names. The field Leaf of
+// the certificate is set.
 func selfSigned(names []string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

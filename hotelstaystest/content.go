@@ -54,8 +54,8 @@ func runDestinations(s *Server, c *call, req *destinationsRequest) (*destination
 	return resp, nil
 }
 
-// listed returns the places of a Destinations answer. A country code takes precedence over a
-// parent. An unknown id lists nothing.
+// listed returns the places of a Destinations answer. A country code takes precedence over a parent. For an unknown id
+// it returns nothing.
 func (w *world) listed(countryCode, parentID string) []place {
 	if countryCode != "" {
 		for i := range w.size.Countries {

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// decoded is the function that executes an operation. It receives the request body as a struct. As a [runner] it first
-// decodes the body into this struct, and then calls itself.
+// decoded is a function that executes an operation. It receives the request body as a struct. Its method run, which
+// [runner] requires, decodes the body and calls the function.
 type decoded[Req, Resp any] func(*Server, *call, *Req) (*Resp, error)
 
 func runs[Req, Resp any](fn decoded[Req, Resp]) runner { return fn }

@@ -83,8 +83,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.handle(w, r, c)
 }
 
-// handle runs the steps: rate limit, fault, body, operation, answer. The rate limit comes
-// first, so that malformed and unauthenticated calls count.
+// handle runs the steps: rate limit, fault, body, operation, answer. The rate limit comes first, so that malformed and
+// unauthenticated calls also count against the limit.
 func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	if refused := s.checkRateLimit(c); refused != nil {
 		s.finish(w, r, c, refused)

@@ -36,8 +36,8 @@ func (c *rateLimiter) reset() {
 	c.logs = nil
 }
 
-// arrive counts a call. If the number of calls counted in the last second has reached limit, arrive refuses the call and
-// does not count it. It allows a call exactly one second after the first of the counted calls.
+// arrive counts a call. If the number of calls counted in the last second has reached limit, arrive refuses the call
+// and does not count it. A call that is exactly one second old does not count any more.
 func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -172,7 +172,8 @@ func (s *Server) linkProof(path, expires string) string {
 	return hex.EncodeToString(s.mac("link", path+"\x00"+expires))
 }
 
-// documentAt returns the operation that serves the GET of a path. For an unknown path, its name is empty.
+// documentAt returns the operation that serves the GET of a path. For an unknown path, the name of the operation is
+// empty.
 func documentAt(path string) *operation {
 	switch {
 	case strings.HasPrefix(path, downloadPath):

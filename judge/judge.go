@@ -150,8 +150,8 @@ func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	return ok
 }
 
-// has is like the method is, but judges a part of the answer that is not in the JSON text, such as a header. The
-// parameter what names this part.
+// has is like x.is, but judges a part of the answer that is not in the JSON text, such as a header. The parameter what
+// is the name of this part.
 func (x *exam) has(rule string, ok bool, what, want string) {
 	if x.tries(rule); !ok {
 		x.found(rule, func(bool) string { return what }, "string", want)

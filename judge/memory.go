@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// memory holds values of earlier exchanges in two maps. New values enter the map young. When young is full or has
-// reached half of age, it replaces the map old.
+// memory holds values of earlier exchanges in two maps. New values go into the first map (young). When this map is
+// full, or half of the maximum age has passed, it replaces the second map (old), whose values are then forgotten.
 type memory struct {
 	age        time.Duration
 	limit      int
@@ -43,7 +43,7 @@ func (m *memory) get(key uint64) any {
 	return m.old[key]
 }
 
-// turn replaces the map old by the map young, and begins with an empty young map.
+// turn replaces the second map (old) by the first map (young), and begins a new first map.
 func (m *memory) turn() { m.young, m.old, m.began = map[uint64]any{}, m.young, time.Now() }
 
 // ages forgets the values that are older than the field age.

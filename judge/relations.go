@@ -12,8 +12,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// sameness is a rule that a member of an answer equals a member or a header of the request, a header of the answer, or
-// an earlier answer.
+// sameness is a rule: a member of an answer must have the same value as a member or a header of the request, a header
+// of the answer, or a member of an earlier answer.
 type sameness struct {
 	rule, ops string
 	what      string // the member that must be equal: a type, its member, and a path inside the member

@@ -163,9 +163,8 @@ func (r *run) known(b *booked) *types.Order {
 	return o
 }
 
-// poll calls the function in the parameter there again and again, with a pause after each call. It stops when the
-// function returns true (then found is true) or when the time in the parameter most is over. Only the last call stays
-// in the evidence.
+// poll calls a function (there) until it returns true, with a pause after each call. It gives up when the maximum time
+// (most) has passed. Only the last call stays in the evidence.
 func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Duration, found bool) {
 	began, before := time.Now(), len(r.log)
 	for first := true; ; first = false {

@@ -65,8 +65,8 @@ type Config struct {
 	Facts *hotelstays.ServiceFacts
 	// Progress, if set, is called after each rule.
 	Progress func(Result)
-	// Waiting, if set, is called before each long wait. The argument what names the rule or the step that waits. The
-	// wait ends at the time until, or earlier.
+	// Waiting, if set, is called before each long wait. Its argument what names the rule or the step that waits. Its
+	// argument until is the latest time at which the wait ends.
 	Waiting func(what string, until time.Time)
 }
 

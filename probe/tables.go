@@ -273,8 +273,8 @@ func everyOp(name string, value any) (all []obj) {
 	return all
 }
 
-// same returns the check of a rule: valid requests with these changes must get the same answer. The function in the
-// parameter of returns the part of an answer that is compared.
+// same returns the check of a rule: valid requests with these changes must get the same answer. A function (of) selects
+// the part of each answer that is compared.
 func same(op operation, of func(*answer) []string, changes []obj) func(*run) {
 	return func(r *run) {
 		all := func() (lists [][]string) {

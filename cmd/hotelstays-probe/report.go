@@ -29,7 +29,8 @@ type output struct {
 	to    io.WriteCloser // destination of the report; Close puts it in the place of the old file
 }
 
-// reportFile is a temporary file that only its owner can read. Close moves it to the name replaces.
+// reportFile is a temporary file that only its owner can read. Close gives it the name in the field replaces, in the
+// place of the old report.
 type reportFile struct {
 	*os.File
 	replaces string
@@ -72,7 +73,7 @@ func discard(outputs []output) {
 }
 
 // open creates the report files before the run, which may take hours, so that a wrong file name fails early. If a
-// report goes to standard output, out prints nothing.
+// report goes to standard output, open makes the printer (out) print nothing.
 func open(outputs []output, out *printer) error {
 	for i := range outputs {
 		o := &outputs[i]

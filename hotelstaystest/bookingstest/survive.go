@@ -72,8 +72,8 @@ func (e *Engine[Tx]) Run(ctx context.Context) {
 
 // onOutcome stores an outcome in the booking's row and in a list of all outcomes. Sometimes it fails.
 //
-// If a process was frozen for a long time, its Book may end without an answer after the round has ended. Then new polls
-// start, and onOutcome counts the outcome of these polls as the outcome of a further round.
+// A round has two outcomes if its process was frozen so long that its Book ended without an answer after the first
+// outcome. onOutcome counts the second outcome as the outcome of a further round.
 func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	chaostest.MayBlock()
 	reference := outcome.Recovery.CustomerReferenceNo

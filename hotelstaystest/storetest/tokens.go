@@ -76,8 +76,8 @@ func compareAndDelete[S any](c *run[S], s hotelstays.TokenStore, key string, ref
 	c.mustNot(s.CompareAndDelete(c.Context(), key, refused), "CompareAndDelete(%q)", key)
 }
 
-// wantToken loads a token, and fails unless it is want. Failures show the token, because tokens of the suites are
-// not secret.
+// wantToken loads a token, and fails the test unless the token equals want. Failures show the token, because tokens of
+// the suites are not secret.
 func wantToken[S any](c *run[S], s hotelstays.TokenStore, key string, want hotelstays.Token) {
 	c.Helper()
 	got := load(c, s, key)

@@ -86,7 +86,7 @@ func run(write bool) error {
 	return compare(lines)
 }
 
-// load adds the public packages of the module in dir to public, under short names such as "types".
+// load adds the public packages of the module in dir to the map public. The keys are short names such as "types".
 func load(dir string, public map[string]*types.Package) error {
 	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes, Dir: dir}, "./...")
 	if err != nil {

@@ -70,8 +70,8 @@ func keep(rows []row, wanted func(row) bool) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(one row) bool { return !wanted(one) })
 }
 
-// ratioOf returns a function for the median of a row's ratios: the figure of one client ÷ the figure of the client
-// named base.
+// ratioOf returns a function for the median of a row's ratios: the figure of one client ÷ the figure of another client
+// (base).
 func ratioOf(of figure, client, base string) func(row) float64 {
 	return func(r row) float64 { return r.ratio(of, client, base).Median }
 }

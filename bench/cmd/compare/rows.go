@@ -106,8 +106,8 @@ func allocs(s measure.Sample) float64 { return s.Allocs }
 func bytes(s measure.Sample) float64  { return s.Bytes }
 func peak(s measure.Sample) float64   { return s.Peak }
 
-// ratio divides the figure of client by the figure of the client base, in each round. It returns the spread of these
-// ratios.
+// ratio divides the figure of one client by the figure of another client (base), in each round. It returns the spread
+// of these ratios.
 func (r row) ratio(of figure, client, base string) measure.Spread {
 	var ratios []float64
 	for round, s := range r.samples[client] {

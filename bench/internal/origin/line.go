@@ -126,8 +126,8 @@ type packet struct {
 	at    time.Time
 }
 
-// later returns a channel for packets. Each packet is written to the connection at the packet's time. Then arrived is called
-// with the length of the packet.
+// later returns a channel for packets. Each packet is written to the connection at the packet's time. After that, the
+// function arrived is called with the length of the packet.
 func later(to net.Conn, arrived func(n int)) chan<- packet {
 	packets := make(chan packet, 1<<14)
 	go func() {

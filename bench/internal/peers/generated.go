@@ -23,7 +23,7 @@ import (
 func generated() []Kind { return []Kind{{"ogen", newOgen}, {"oapi-codegen", newOapi}} }
 
 // generatedCall returns a Call that sends a request with a generated client. It first converts the request to the type
-// of that client. The function in the parameter read returns the data and the code of the answer.
+// of that client. A function (read) takes the data and the code from the answer.
 func generatedCall[Req, Resp any](in any, call func(context.Context, *Req) (Resp, error), read func(Resp) (data any, code int)) Call {
 	req := new(Req)
 	text, err := json.Marshal(in)

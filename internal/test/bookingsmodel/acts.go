@@ -11,8 +11,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// read yields the steps in which worker w reads the orders under the reference: one step for each possible reply. The
-// function in the parameter then gives the reply to the call of the worker.
+// read yields the steps in which worker w reads the orders under the reference: one step for each possible reply. In
+// each step, a function (then) gives the reply to the call of the worker.
 func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	r := reply{view: v.from.view()}
 	if r.view == (view{}) {

@@ -21,8 +21,8 @@ type graph struct {
 }
 
 // explore visits all states that can follow the initial states. It stops at a state that violates an invariant, or
-// after limit states. Then the result why has the reason, and the result at has the number of the state. A state
-// violates NeverEnds if it is not done and no step follows, or if steps lead from it back to the same state.
+// after limit states. Then it returns the reason (why) and the number of the state (at). A state violates NeverEnds if
+// it is not done and no step follows, or if steps lead from it back to the same state.
 func (m *model) explore(limit int, next func(state, func(Step, state))) (g *graph, why string, at int32) {
 	g = &graph{known: map[state]int32{}, next: next}
 	add := func(s state, from int32) (n int32) {

@@ -192,7 +192,8 @@ func (t *table) move(n int32, by int16) int32 {
 	return to
 }
 
-// recovery decodes the recovery that row number n contains. The row stores the times of the recovery as seconds since from.
+// recovery decodes the recovery that row number n contains. The row stores the times of the recovery as seconds since
+// the time in the parameter from.
 func (t *table) recovery(n int32, from time.Time) *hotelstays.BookingRecovery {
 	var b durable.Booking
 	if err := json.Unmarshal(t.stored(n, from).State, &b); err != nil {

@@ -51,7 +51,7 @@ func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
 	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, Ends: v.ends, swaps: swap, answer: v.lastReply}, s)
 }
 
-// fault is like the method to, but the step uses up one of World.Faults. If no fault is left, it yields nothing.
+// fault is like v.to, but the step uses up one of World.Faults. If no fault is left, it yields nothing.
 func (v *visit) fault(worker int, op Op, do string, change func(s *state)) {
 	if v.from.faults > 0 {
 		v.to(worker, op, do, func(s *state) {

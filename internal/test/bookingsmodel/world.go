@@ -51,7 +51,8 @@ type World struct {
 	Skew time.Duration
 	// BookTimeout is the engine's option of that name.
 	BookTimeout time.Duration
-	// InProcess lets a call of BookAndRecover poll when the answer to Book is lost, until BookTimeout.
+	// InProcess lets a call of BookAndRecover continue when the answer to Book is lost: the call then polls until
+	// BookTimeout.
 	InProcess bool
 	// ShowsWithin is the longest time from the end of Book until its order becomes visible. The same limit
 	// applies to the effect of a Cancel.

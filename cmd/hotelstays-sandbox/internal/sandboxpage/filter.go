@@ -80,7 +80,7 @@ func (p pages) Older() int {
 	return p.Page + 1
 }
 
-// pageOf returns the elements of all that are on a page. If the page does not exist, it uses the nearest page.
+// pageOf returns the elements on one page of a list (all). If the page does not exist, pageOf uses the nearest page.
 func pageOf[T any](all []T, page, size int) (shown []T, at pages) {
 	at = pages{Last: max(1, (len(all)+size-1)/size), All: len(all)}
 	at.Page = min(max(page, 1), at.Last)
