@@ -25,7 +25,8 @@ func ValidateCallbackURL(raw string) error {
 	return f.err("ValidateCallbackURL")
 }
 
-// callbackProblem returns the reason why ValidateCallbackURL refuses raw, or "".
+// callbackProblem returns the reason why ValidateCallbackURL refuses the URL in raw. If it accepts the URL, the reason
+// is empty.
 func callbackProblem(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
@@ -39,7 +40,7 @@ func callbackProblem(raw string) string {
 	return hostProblem(u.Hostname())
 }
 
-// hostProblem returns the reason why host is not public, or "".
+// hostProblem returns the reason why a host is not public. For a public host the reason is empty.
 func hostProblem(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	if ip, err := netip.ParseAddr(host); err == nil {

@@ -64,7 +64,8 @@ type CancelOutcome struct {
 	State OrderState
 }
 
-// after returns the state of an order after Cancel. If order is nil, it is the state in the answer to Cancel.
+// after returns the state of an order after Cancel. If the parameter order is nil, it returns the state in the answer
+// to Cancel.
 func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderState {
 	switch {
 	case order != nil:

@@ -27,7 +27,7 @@ type RateLimiter interface {
 	// before the end of a pause, Acquire may immediately return an error that wraps ErrRateLimited: the call then fails. An
 	// operation without a rate limit never waits, unless it is paused; its permit may be nil.
 	Acquire(ctx context.Context, req RateLimitRequest) (Permit, error)
-	// Pause stops granting slots of key until the given time, also to callers that already wait. If several pauses
+	// Pause stops granting slots of the key until the given time, also to callers that already wait. If several pauses
 	// overlap, the latest end counts. The client calls Pause after a 429, with a time of at most a day ahead.
 	Pause(key RateLimitKey, until time.Time)
 }
@@ -124,7 +124,7 @@ type processLimiter struct {
 }
 
 // window returns the window of a key. It returns nil if the operation has no rate limit, unless the key was paused or
-// pause is true.
+// the parameter pause is true.
 func (l *processLimiter) window(key RateLimitKey, pause bool) *ratelimit.Window {
 	limit := key.Operation.RateLimit()
 	l.mu.Lock()

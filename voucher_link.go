@@ -25,8 +25,8 @@ import (
 
 const maxVoucherRedirects = 3
 
-// getDocument requests the document of v, and follows redirects. links has the URLs of the document and of the redirects.
-// They are secret, so no error may contain them.
+// getDocument requests the document of v, and follows redirects. The result links has the URLs of the document and of
+// the redirects. They are secret, so no error may contain them.
 func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.Response, links []string, err error) {
 	next := v.DownloadURL
 	links = []string{next}
@@ -52,7 +52,8 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.
 	}
 }
 
-// voucherLink parses a link and checks its host. If the parameter from is not nil, link is a redirect from that URL.
+// voucherLink parses a link and checks its host. If the parameter from is not nil, the document at that URL redirects
+// to this link.
 func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
 	what, parse := "its link", url.Parse
 	if from != nil {
@@ -74,7 +75,7 @@ func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
 	return u, nil
 }
 
-// trustsHost reports whether documents may come from host even if it is private.
+// trustsHost reports whether documents may come from a host even if the host is private.
 func (c *Client) trustsHost(host string) bool {
 	return c.loopback || slices.ContainsFunc(c.voucherHosts, func(h string) bool { return strings.EqualFold(h, host) })
 }

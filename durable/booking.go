@@ -73,7 +73,7 @@ type Booking struct {
 // Account returns the account of the booking, as hotelstays.Client.Account does.
 func (b Booking) Account() string { return b.Recovery.Fingerprint }
 
-// Phase returns the phase at the time now: waiting, booking or polling.
+// Phase returns the phase in which the booking is at the given time: waiting, booking or polling.
 func (b Booking) Phase(now time.Time) Phase {
 	switch {
 	case b.BookBy.IsZero():
@@ -155,8 +155,9 @@ func (b booking) Phase(now time.Time) Phase {
 	return b.Booking.Phase(now)
 }
 
-// start records that Book is about to be sent, and will end by the time bookBy. Commit the result before Book is sent. The error is
-// ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking has ended.
+// start records that Book is about to be sent, and when its call has certainly ended (the parameter bookBy). Commit the
+// result before Book is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking has
+// ended.
 //
 // opts are options for Book besides the stored ones. Workers poll without them. So WithHeader is a
 // *hotelstays.ValidationError, and also a WithMarket or WithUserRef that differs from the stored one.
@@ -236,8 +237,8 @@ func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return final
 }
 
-// polled returns the booking after a poll that began at the time at. The result final is the outcome that ends the booking,
-// or nil. Pass a copy of Recovery to StepRecovery, and the results of StepRecovery to polled.
+// polled returns the booking after a poll. The parameter at is when the poll began. The result final is the outcome
+// that ends the booking, or nil. Pass a copy of Recovery to StepRecovery, and the results of StepRecovery to polled.
 //
 // An outcome whose State is not set counts as BookingOpen. A poll in PhaseBooking changes only Due, because the times
 // of a recovery count from the end of Book. Absence is proven ClockMargin later than for StepRecovery, because EndedAt
@@ -271,9 +272,9 @@ func (b booking) pollTogether(at time.Time) bool {
 	return b.Phase(at) == PhasePolling && !at.Before(ended) && at.Before(ended.Add(provenAfter))
 }
 
-// missed returns the booking after a poll for many references that began at the time at, and failed or did not find the
-// order. The booking is due at the next poll of the recovery's schedule. The recovery does not change, because a poll
-// for many references proves nothing.
+// missed returns the booking after a poll for many references that failed or did not find the order. The parameter at
+// is when the poll began. The booking is due at the next poll of the recovery's schedule. The recovery does not change,
+// because a poll for many references proves nothing.
 func (b booking) missed(at time.Time) booking {
 	ended := b.Recovery.EndedAt
 	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, provenAfter)))

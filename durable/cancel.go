@@ -326,9 +326,9 @@ func otherStay(expect *types.RoomRatePkg, order *types.Order) bool {
 	})
 }
 
-// answered returns the next state after the call of Cancel, which ended at the time at with resp or err. If Cancel was
-// provably not sent, or exceeded the rate limit, the cancellation waits again. In all other cases Cancel is never sent
-// again. A cancellation that has ended does not change.
+// answered returns the next state after the call of Cancel, which returned resp and err. The parameter at is when the
+// call ended. If Cancel was provably not sent, or exceeded the rate limit, the cancellation waits again. In all other
+// cases Cancel is never sent again. A cancellation that has ended does not change.
 func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) cancellation {
 	api, isAnswer := errors.AsType[*hotelstays.APIError](err)
 	invalid, isInvalid := errors.AsType[*hotelstays.ValidationError](err)
@@ -365,8 +365,8 @@ func saysCancelled(status types.OrderStatus, states hotelstays.StatusMeanings) b
 	return state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && len(states.Cancelled) == 0
 }
 
-// polled returns the next state after a worker has read the order of a cancellation whose Cancel was sent. The read
-// began at the time at. The parameter order is nil if the answer lacked the order.
+// polled returns the next state after a worker has read the order of a cancellation whose Cancel was sent. The
+// parameter at is when the read began. The parameter order is nil if the answer lacked the order.
 func (c cancellation) polled(at time.Time, order *types.Order, states hotelstays.StatusMeanings) cancellation {
 	if c.phase(at) != PhasePolling {
 		return c

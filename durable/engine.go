@@ -99,8 +99,8 @@ type Options[Tx any] struct {
 	// BookTimeout bounds Book and Send, including their wait for the rate limit. Any positive duration is allowed.
 	// Default: hotelstays.OpBook.Timeout(), two minutes.
 	//
-	// A booking waits for Send for BookTimeout plus ClockMargin (five seconds). Then a worker sends it. If a process
-	// dies in Send, the first poll comes after the same time.
+	// A booking waits for Send for BookTimeout plus ClockMargin (five seconds). Then a worker sends it. If a process dies
+	// in Send, the first poll comes BookTimeout plus ClockMargin after Send began.
 	BookTimeout time.Duration
 	// MaxWorkers is the maximum number of steps that this process makes at the same time. With four or more workers,
 	// bookings, cancellations and followed orders get at least one worker each, even if many rows of the other kinds
@@ -250,8 +250,8 @@ func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], t
 	return err
 }
 
-// save stores the state next in a row. The parameter before is the state that was read from the row, or nil to replace the
-// whole state.
+// save stores a state, the parameter next, in a row. The parameter before is the state that was read from the row, or
+// nil to replace the whole state.
 func (e *Engine[Tx]) save(ctx context.Context, tx Tx, row *Row, before, next state) error {
 	if err := row.setState(before, next); err != nil {
 		return err

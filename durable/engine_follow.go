@@ -61,8 +61,8 @@ func (s sight) quiet() bool {
 	return s.err == nil && s.changed == nil && reflect.DeepEqual(s.next, s.was)
 }
 
-// compared compares a followed order with the orders of a read that began at the time at. Problems that need a
-// person, such as a missing order, are logged once.
+// compared compares a followed order with the orders that a read has returned. The parameter at is when the read began.
+// Problems that need a person, such as a missing order, are logged once.
 func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of reading) (s sight) {
 	f, err := read[followed](row)
 	if s.was, s.err = f, cmp.Or(err, ctx.Err()); s.err != nil {

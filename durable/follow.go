@@ -104,7 +104,7 @@ func (f followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
 	return plain, order
 }
 
-// missed sets the time of the next read, after a read without a change that began at the time at.
+// missed sets the time of the next read, after a read that showed no change. The parameter at is when that read began.
 func (f followed) missed(at time.Time) followed {
 	f.Due = wallClock(at.Add(min(max(at.Sub(f.Since)/4, firstFollow), lastFollow)))
 	return f
@@ -130,9 +130,9 @@ func (f followed) lost(at time.Time) followed {
 	return f.missed(at)
 }
 
-// saw compares an order that a worker has read with the order that the caller received last. The read
-// began at the time at. The result before is the older order. If changed is true, pass both orders to OnOrder in the
-// transaction that stores the state next.
+// saw compares an order that a worker has read with the order that the caller received last. The parameter at is when
+// the read began. The result before is the order that the caller received last. If the result changed is true, pass
+// both orders to OnOrder in the transaction that stores the result next.
 func (f followed) saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.StatusMeanings) (next followed,
 	before *types.Order, changed bool, err error) {
 	plain, before := f.seen(ring)

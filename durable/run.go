@@ -42,8 +42,8 @@ const (
 // the row: look at the row again in a second. Do not use errors.Is, because an error of the caller's function may
 // match it, too.
 //
-// workers is how many rows of the kind the scheduler works on at the same time in this process. With Options.Clients a row
-// waits while its account is unknown, or already uses its share of the workers.
+// The parameter workers is how many rows of the kind the scheduler works on at the same time in this process. With
+// Options.Clients a row waits while its account is unknown, or already uses its share of the workers.
 func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.Time, err error) {
 	e = e.of(row.Account)
 	if e.client == nil && row.Unreadable == nil {
@@ -394,7 +394,7 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	}
 }
 
-// endLease ends the lease of a row, so that workers claim it again at the time due.
+// endLease ends the lease of a row, so that workers claim it again when it is due.
 func (r *run[Tx]) endLease(ctx context.Context, row *Row, due time.Time) {
 	r.postpone(ctx, []Row{*row}, func(Row) time.Time { return due })
 }

@@ -114,8 +114,8 @@ func (e *Engine[Tx]) readTogether(ctx context.Context, rows []Row) map[string]re
 	return readings
 }
 
-// readOptions returns the options of a request for rows like row. Reads of followed orders get a low priority, because
-// nobody waits for them.
+// readOptions returns the options of a request that reads the given row, and perhaps other rows with the same options.
+// Reads of followed orders get a low priority, because nobody waits for them.
 func readOptions(row *Row) []hotelstays.CallOption {
 	with, _ := sharing(row, time.Time{})
 	options := storedOptions{Market: with.market, UserRef: with.userRef, Priority: hotelstays.PriorityInteractive}

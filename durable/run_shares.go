@@ -24,8 +24,9 @@ func newShares(total int, kinds []Kind, many bool) *shares {
 }
 
 // mayHave reports whether an account may get one more worker. An account without a worker may always get one. Other
-// accounts must have fewer workers than are free, so that accounts with slow calls leave workers to others. The parameter
-// jobs is the number of jobs that are about to begin, and own is how many of these jobs belong to the account.
+// accounts must have fewer workers than are free, so that accounts with slow calls leave workers to others. The
+// parameter jobs is the number of jobs that are about to begin, and the parameter own is how many of these jobs belong
+// to the account.
 func (s *shares) mayHave(account string, own, jobs int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

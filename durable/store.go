@@ -69,8 +69,8 @@ type Store[Tx any] interface {
 	// caller: let the database end the transaction when it is idle for long, because a process that
 	// is frozen would keep its locks.
 	InTx(ctx context.Context, guarded bool, f func(ctx context.Context, tx Tx) error) error
-	// Insert stores row and returns nil, if there is no row with its ID. Otherwise it locks the existing row and
-	// returns it. If the existing row is Over, a later Save of row replaces it.
+	// Insert stores a new row and returns nil, if there is no row with its ID. Otherwise it stores nothing, and locks and
+	// returns the existing row. If the existing row is Over, a later Save of the new row replaces it.
 	Insert(ctx context.Context, tx Tx, row *Row) (before *Row, err error)
 	// Lock locks the latest row with the ID, and returns the row. Without such a row it returns nil.
 	Lock(ctx context.Context, tx Tx, id ID) (*Row, error)
@@ -128,7 +128,8 @@ type state interface {
 	read(row *Row) error
 }
 
-// readState decodes the State of a row into known. It refuses a state that belongs to another reference or account.
+// readState decodes the State of a row into the parameter known. It refuses a state that belongs to another reference
+// or account.
 func readState(row *Row, known state) error {
 	err := row.Unreadable
 	if err == nil && row.Life < Open {
@@ -161,8 +162,8 @@ func (e *unreadableError) Error() string {
 		e.kind, e.reference, e.why)
 }
 
-// setState stores the state next in the row. The parameter before is the state that was read from the row, or nil. If it is
-// not nil, the fields of the stored JSON that this version does not know are kept.
+// setState stores a state, the parameter next, in the row. The parameter before is the state that was read from the
+// row, or nil. If it is not nil, the fields of the stored JSON that this version does not know are kept.
 func (r *Row) setState(before, next state) error {
 	text, err := json.Marshal(next)
 	if before != nil {

@@ -66,8 +66,8 @@ func New(keys []types.Secret) (*Ring, error) {
 	return r, nil
 }
 
-// Seal encrypts plain for one place, such as a column of a row. Open decrypts it only with the same place.
-// Seal fails only if New did not make the ring.
+// Seal encrypts data for one place, such as a column of a row. Open decrypts it only with the same place. Seal fails
+// only if New did not make the ring.
 func (r *Ring) Seal(place string, plain []byte) ([]byte, error) {
 	if r == nil || len(r.keys) == 0 {
 		return nil, errNoKey
@@ -79,8 +79,8 @@ func (r *Ring) Seal(place string, plain []byte) ([]byte, error) {
 	return key.AEAD.Seal(append(head, nonce...), nonce, plain, append(head, place...)), nil
 }
 
-// Open decrypts the data that Seal has encrypted for place. The error says whether the ring lacks the key, or the
-// data was changed or sealed for another place.
+// Open decrypts the data that Seal has encrypted for the same place. The error says whether the ring lacks the key, or
+// the data was changed or sealed for another place.
 func (r *Ring) Open(place string, sealed []byte) ([]byte, error) {
 	if r == nil {
 		return nil, errNoKey
@@ -118,7 +118,7 @@ func (r *Ring) SealToken(place string, t hotelstays.Token) ([]byte, error) {
 	return r.Seal(place, plain)
 }
 
-// OpenToken decrypts the token that SealToken has encrypted for place.
+// OpenToken decrypts the token that SealToken has encrypted for the same place.
 func (r *Ring) OpenToken(place string, sealed []byte) (hotelstays.Token, error) {
 	plain, err := r.Open(place, sealed)
 	var t token

@@ -36,7 +36,7 @@ type minute struct {
 	proofless int           // number of answers that do not prove when their request had arrived
 }
 
-// Learn adds the answer to a request that was sent at the time left.
+// Learn adds the answer to a request. The parameter left is when the request was sent.
 func (t *Transit) Learn(left time.Time, r PermitResult, now time.Time) {
 	t.roll(now)
 	switch {
@@ -48,9 +48,10 @@ func (t *Transit) Learn(left time.Time, r PermitResult, now time.Time) {
 	}
 }
 
-// ArrivedBy returns the time by which a request that was sent at the time left has arrived, and whether its answer
-// proves it. The time is r.ArrivedBy, but at most the time of the answer's first byte. After a recent 429 the time is
-// later. Without a proof the time is an estimate, which the answer to a later request may prove wrong.
+// ArrivedBy returns the time by which a request has arrived, and whether its answer proves this. The parameter left is
+// when the request was sent. The returned time is r.ArrivedBy, but at most the time of the answer's first byte. After a
+// recent 429 the time is later. Without a proof the time is an estimate, which the answer to a later request may prove
+// wrong.
 func (t *Transit) ArrivedBy(left time.Time, r PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {
@@ -82,9 +83,10 @@ func (t *Transit) distrust(now time.Time) time.Duration {
 	return t.Window >> (now.Sub(t.Last429) / time.Minute)
 }
 
-// proved returns how long a request may be in transit: 1.25 times the longest proved transit. Without enough
-// proofs in the last minute it is at least a window, because requests of a burst are slower. If no answer proves
-// an arrival it is 0, because callers would otherwise wait a window for each answer.
+// proved returns how long a request may be in transit, according to earlier answers: 1.25 times the longest transit
+// that an answer proved. If too few answers of the minute before prove a transit, the result is at least one window,
+// because requests of a burst are slower. If there were answers, but no answer proves a transit, the result is 0:
+// otherwise each caller would wait a window for each answer.
 func (t *Transit) proved() time.Duration {
 	longest := max(t.this.longest, t.last.longest)
 	longest += longest / 4
@@ -97,7 +99,7 @@ func (t *Transit) proved() time.Duration {
 	return max(longest, t.Window)
 }
 
-// roll starts a new minute if the current minute is over. It keeps only the minute before.
+// roll starts a new minute if the current minute is over. It keeps the data of the minute before, and drops older data.
 func (t *Transit) roll(now time.Time) {
 	switch age := now.Sub(t.began); {
 	case age >= 2*time.Minute:

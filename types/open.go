@@ -14,7 +14,7 @@ type OrderGuest struct {
 // MarshalJSON returns Raw, or null if it is empty.
 func (g OrderGuest) MarshalJSON() ([]byte, error) { return g.Raw.MarshalJSON() }
 
-// UnmarshalJSON keeps text as Raw.
+// UnmarshalJSON stores a copy of the JSON in Raw.
 func (g *OrderGuest) UnmarshalJSON(text []byte) error { return g.Raw.UnmarshalJSON(text) }
 
 // RefundItem is an entry of an order's refund information. Its fields are undocumented.
@@ -26,7 +26,7 @@ type RefundItem struct {
 // MarshalJSON returns Raw, or null if it is empty.
 func (i RefundItem) MarshalJSON() ([]byte, error) { return i.Raw.MarshalJSON() }
 
-// UnmarshalJSON keeps text as Raw.
+// UnmarshalJSON stores a copy of the JSON in Raw.
 func (i *RefundItem) UnmarshalJSON(text []byte) error { return i.Raw.UnmarshalJSON(text) }
 
 // StatusFilter is a status that QueryOrders filters by. Whether it is a number or a word is
@@ -39,5 +39,5 @@ type StatusFilter struct {
 // MarshalJSON returns Raw, or null if it is empty.
 func (f StatusFilter) MarshalJSON() ([]byte, error) { return f.Raw.MarshalJSON() }
 
-// UnmarshalJSON keeps text as Raw.
+// UnmarshalJSON stores a copy of the JSON in Raw.
 func (f *StatusFilter) UnmarshalJSON(text []byte) error { return f.Raw.UnmarshalJSON(text) }

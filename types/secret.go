@@ -31,7 +31,7 @@ type Secret struct {
 	masked *string
 }
 
-// NewSecret returns a Secret of value.
+// NewSecret returns a Secret that holds the value.
 func NewSecret(value string) Secret {
 	if value == "" {
 		return Secret{}

@@ -21,8 +21,8 @@ const (
 	kindNoAnswer    = "no_answer"   // the connection failed before the answer came
 )
 
-// errorType returns the value of the attribute error.type for a call's error, or "" without an error. attempts may be
-// nil if they are unknown.
+// errorType returns the value of the attribute error.type for a call's error, or "" without an error. The parameter
+// attempts may be nil if the attempts are unknown.
 func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 	kind := hotelstays.KindOf(err)
 	fault, _ := errors.AsType[*hotelstays.TransportError](err)

@@ -78,7 +78,7 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 	return hotelstays.ClaimState(state), err
 }
 
-// Done marks all keys as handled. The store forgets them after retention.
+// Done marks all keys as handled. The store forgets them when the time in retention has passed.
 func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
 	_, err := s.run(ctx, doneScript, "finishing", keys, retention, retention.Milliseconds())
 	return err

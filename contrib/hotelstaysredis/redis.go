@@ -18,9 +18,9 @@ import (
 
 const defaultPrefix = "hotelstays"
 
-// within runs call, and stops waiting for it when ctx ends, because go-redis by default respects only its own timeouts.
-// Redis may still execute the command afterwards. within ignores a result after the deadline of ctx: the process may
-// have been frozen, and another process may now have the same claim, lease or slot.
+// within runs the function call, and stops waiting for it when ctx ends, because go-redis by default respects only its
+// own timeouts. Redis may still execute the command afterwards. within ignores a result after the deadline of ctx: the
+// process may have been frozen, and another process may now have the same claim, lease or slot.
 func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -42,7 +42,7 @@ func within[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	return none, cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
-// runScript runs a Lua script within ctx, and converts the reply with read.
+// runScript runs a Lua script within ctx, and converts the reply with the function read.
 func runScript[T any](ctx context.Context, client redis.UniversalClient, s *redis.Script, read func(*redis.Cmd) (T, error),
 	keys []string, args ...any) (T, error) {
 	return within(ctx, func(ctx context.Context) (T, error) { return read(s.Run(ctx, client, keys, args...)) })

@@ -169,8 +169,8 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// CompareAndDelete deletes the token under key, for the whole fleet, if it equals refused. If another process
-// has stored a new token, the new token stays.
+// CompareAndDelete deletes the token under key, for the whole fleet, if it is the token in the parameter refused. If
+// another process has stored a new token, the new token stays.
 func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused hotelstays.Token) error {
 	redisKey, _ := s.redisKeys(key)
 	sealed, token, err := s.read(ctx, redisKey)

@@ -116,7 +116,8 @@ func (s *EventStore) claimState(ctx context.Context, tx *sql.Tx, keys [][]byte, 
 	return hotelstays.ClaimGranted, nil
 }
 
-// upsert inserts a row for each key. If a row exists, it makes the assignments of assign in that row instead.
+// upsert inserts a row for each key. If a row exists, it instead makes the assignments in the parameter assign in that
+// row.
 func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration, assign string) error {
 	var args []any
@@ -128,7 +129,7 @@ func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, clai
 	return err
 }
 
-// Done marks all keys as handled. The store forgets them after retention.
+// Done marks all keys as handled. The store forgets them when the time in retention has passed.
 func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
 	err := s.withKeys(ctx, s.db.inTx, keys, retention, func(tx *sql.Tx, keys [][]byte) error {
 		return s.upsert(ctx, tx, keys, 0, 1, retention, `

@@ -194,7 +194,8 @@ type view struct {
 	Done       string
 }
 
-// view selects the rows whose reference or order number contains search, and returns one page of them.
+// view selects the rows whose reference or order number contains the text in the parameter search, and returns one page
+// of them.
 func (h *handler) view(ctx context.Context, kind durable.Kind, search, page string) *view {
 	rows, problems := h.rows(ctx, kind)
 	v := &view{Kind: kind, Search: strings.TrimSpace(search), Now: at(time.Now(), time.Now()), All: len(rows), Hanging: h.Hanging()}

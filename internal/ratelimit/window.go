@@ -25,8 +25,9 @@ type Window struct {
 	window, margin time.Duration
 
 	mu sync.Mutex
-	// The n slots: slots without a request, slots with a request in transit, and slots with a request that has arrived. A
-	// granted slot is not counted.
+	// Together these fields hold the n slots: unused is the number of slots without a request, sent has the slots whose
+	// request is in transit, and arrived has the slots whose request has arrived. A slot that was granted, but whose
+	// request was not sent yet, is in none of these fields.
 	unused        int
 	sent, arrived slots
 	transit       pacing.Transit

@@ -32,7 +32,7 @@ type Call struct {
 	// Mutates marks an operation that changes something (Book, Cancel): it is resent
 	// only when the service provably did not execute it.
 	Mutates bool
-	// SendTimeout sends the remaining time as Timeout-Milliseconds.
+	// SendTimeout sends the remaining time of the call in the header Timeout-Milliseconds.
 	SendTimeout bool
 	// Timeout is the limit that the client itself set on ctx, for the text of errors; 0: the client set no limit.
 	Timeout time.Duration

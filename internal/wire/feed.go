@@ -28,8 +28,9 @@ const (
 // whole returns a Feed of a complete text.
 func whole(text []byte) *Feed { return &Feed{text: text, done: true} }
 
-// Reset begins to read a new text from r. The parameter room is the expected size of the text, and limit its maximum size, in
-// bytes. The Feed reads one byte more than limit, so that Size shows that the text is too long.
+// Reset begins to read a new text from r. The parameter room is the expected size of the text in bytes, and the
+// parameter limit is its maximum size. The Feed reads one byte more than limit, so that Size shows that the text is too
+// long.
 func (f *Feed) Reset(r io.Reader, room int, limit int64) {
 	*f = Feed{source: io.LimitedReader{R: r, N: limit + 1}, limit: limit, text: slices.Grow(f.text[:0], room+minFeed)}
 }

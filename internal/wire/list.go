@@ -9,8 +9,9 @@ import (
 
 // List reads arrays of one type. It is safe for concurrent use.
 //
-// The length of an array is known only at its end: elements are read into a buffer, which is pooled, and then copied
-// into a slice of their exact number. Elements beyond the buffer are counted first, and then read in place.
+// The length of an array is known only at its end. So the elements are first read into a pooled buffer, and then copied
+// into a slice of the exact length. Elements that do not fit into the buffer are first counted, and then read directly
+// into the slice.
 type List[T any] struct {
 	// Essentials is true if T is a struct with essential fields (see Field). The list then leaves out each null, and each
 	// element that is a mismatch.

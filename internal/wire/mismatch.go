@@ -102,8 +102,8 @@ func below(name string, index int, path string) string {
 	return "[" + strconv.Itoa(index) + "]" + path
 }
 
-// passAgain goes back to the value at begin and skips it, if the answer is unusable. The reading then stopped inside the
-// value, but invalid JSON after that point must still be found.
+// passAgain goes back to the value at the offset begin, and skips this value, if the answer is unusable. The reading
+// then stopped inside the value, but invalid JSON after that point must still be found.
 func (l *Lexer) passAgain(begin int) {
 	if l.unusable != nil && l.err == nil {
 		l.failed, l.body = false, l.feed.window()

@@ -91,7 +91,7 @@ func escape(b []byte) (r rune, length int) {
 const maxEscape = len(`\u0000`)
 
 // escapeLength returns the length of the escape at the beginning of b. If ok is false, the escape is malformed or
-// incomplete, and length counts its valid bytes.
+// incomplete, and the result length counts its valid bytes.
 func escapeLength(b []byte) (length int, ok bool) {
 	switch {
 	case len(b) == 0 || b[0] != '\\':

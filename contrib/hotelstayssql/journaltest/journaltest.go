@@ -23,10 +23,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// PassTime moves the times of open bookings, cancellations and followed orders of all accounts in
-// the database back by d. If which is not nil, PassTime moves only the bookings for which it returns true, and no
-// cancellation whose Cancel may be in progress. A row that changes meanwhile, or that a process has
-// locked, keeps its times.
+// PassTime moves the times of open bookings, cancellations and followed orders of all accounts in the database back by
+// d. If the function in the parameter which is not nil, PassTime moves only bookings for which this function returns
+// true. It then also leaves out each cancellation whose Cancel may be in progress. A row that changes meanwhile, or
+// that a process has locked, keeps its times.
 //
 // Use [PollsOnly] to leave out bookings whose Book may be in progress. Otherwise Run takes over such a
 // booking while its Book still runs.

@@ -160,8 +160,8 @@ func (f *file) function(t types.Type, statement string) string {
 	return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", f.wire, f.typeName(t), statement)
 }
 
-// read returns the source of a statement that reads a value of type t into the expression to. If whole is true, no
-// element of a list may be left out.
+// read returns the source of a statement that reads a value of type t into a variable, whose source is the parameter
+// to. If whole is true, no element of a list may be left out.
 func (g *generator) read(out *file, to string, t types.Type, whole bool) (string, error) {
 	method, err := scalar(t)
 	if err != nil {
