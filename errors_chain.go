@@ -46,7 +46,7 @@ func KindOf(err error) ErrorKind {
 
 // Retryable reports whether the same call may be made again later, as the text of err says: the service failed or was
 // too busy, there was no answer, or there is no voucher yet. It is false after an unknown outcome, after a refusal, and
-// for an error of another package. By then the client has already made its own retries.
+// for an error of another package. Before the client returned err, it has already made its own retries.
 func Retryable(err error) bool {
 	if KindOf(err) == KindOutcomeUnknown {
 		return false

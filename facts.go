@@ -132,8 +132,8 @@ func unknownStatus(status types.OrderStatus) string {
 	return fmt.Sprintf("status %d, which is in no list of ServiceFacts.StatusMeanings", status)
 }
 
-// isOpen reports whether a status counts as open without ServiceFacts. The client chose to count 0 (Unknown) as open, so
-// that the order is read again.
+// isOpen reports whether a status counts as open without ServiceFacts. The status 0 (Unknown) counts as open, so that
+// the client reads the order again.
 func isOpen(status types.OrderStatus) bool {
 	return status == types.OrderUnknown || status == types.OrderConfirming
 }

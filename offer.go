@@ -207,7 +207,8 @@ func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
 	d.Changes = append(d.Changes, change)
 }
 
-// rises returns how much each amount rose. onlyAmounts is false if anything but amounts differs, such as a currency.
+// rises returns how much each amount rose. The result onlyAmounts is false if anything else differs, such as a
+// currency.
 func (c OfferChange) rises() (all []types.Money, onlyAmounts bool) {
 	if len(c.seen) != len(c.now) || len(c.now) == 0 {
 		return nil, false

@@ -45,9 +45,9 @@ func WithLanguage(tag string) SharedOption { return optLanguage.with(tag) }
 // refuses calls without it, with an undocumented status and code. Token requests do not send it.
 func WithMarket(countryCode string) SharedOption { return optMarket.with(countryCode) }
 
-// WithUserRef sets your identifier of the person for whom you make the calls. Once an account has authorised users, every
-// call must name a user. The key and the user then both need the scope of the call. Token requests do not send the
-// identifier.
+// WithUserRef sets your identifier of the person for whom you make the calls. Once an account has authorised users,
+// every call must name a user. Then the application's key and the user both need the scope that the call requires.
+// Token requests do not send the identifier.
 func WithUserRef(ref string) SharedOption { return optUserRef.with(ref) }
 
 // WithCurrency sets the currency of rates, as an ISO 4217 code, for the operations of the booking flow ([OpBook]). Use the
@@ -108,8 +108,8 @@ func WithHeader(name, value string) SharedOption {
 
 const userAgent = "User-Agent"
 
-// ownHeaders are the headers that WithHeader refuses. The value names what to use instead; "" means that only the
-// client sets the header.
+// ownHeaders are the headers that WithHeader refuses. A value of the map names what to use instead; "" means that only
+// the client sets the header.
 var ownHeaders = map[string]string{
 	"Accept": "", "Accept-Encoding": "", "Content-Type": "", "Content-Length": "", "Host": "",
 	"Connection": "", "Keep-Alive": "", "Te": "", "Trailer": "", "Transfer-Encoding": "", "Upgrade": "",
@@ -156,7 +156,7 @@ func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time)
 	return optTimestamp.with(nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })
 }
 
-// checkedHeader checks a header value that an option's function has returned.
+// checkedHeader returns the value that an option's function has returned, or an error if no header can have this value.
 func checkedHeader(option, value string) (string, error) {
 	if problem := headerProblem(value); problem != "" {
 		return "", &unusableValue{option, problem}

@@ -113,8 +113,8 @@ func (x *exchange) target(into decodable) wire.Target {
 
 func decodeTarget(into decodable) wire.Target { return wire.Target{Into: into, Read: into.decode} }
 
-// read decodes the answer, or returns the typed error. For an operation that changes data, an error that is not definite
-// becomes an *OutcomeUnknownError.
+// read decodes the answer, or returns the typed error. For an operation that changes data, an error that does not prove
+// what the service did becomes an *OutcomeUnknownError.
 func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) error {
 	definite, err := x.decode(into, meta, check)
 	if err == nil {
@@ -343,8 +343,8 @@ const (
 	maxMsg     = 1024 // maximum bytes of a message that an error keeps
 )
 
-// excerpt returns the beginning of an answer. JSON is reduced to names and types, because its values are about guests. It is
-// empty for operations that fetch tokens.
+// excerpt returns the beginning of an answer. JSON is reduced to names and types, because its values are about guests.
+// For operations that fetch tokens the excerpt is empty.
 func (x *exchange) excerpt() string {
 	if x.row.noAuth {
 		return ""

@@ -26,7 +26,7 @@ import (
 const maxVoucherRedirects = 3
 
 // getDocument requests the document of v, and follows redirects. The result links has the URLs of the document and of
-// the redirects. They are secret, so no error may contain them.
+// the redirects. These URLs are secret, so no error may contain them.
 func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.Response, links []string, err error) {
 	next := v.DownloadURL
 	links = []string{next}
@@ -196,7 +196,8 @@ var nat64 = netip.MustParsePrefix("64:ff9b::/96") // the last 32 bits of such an
 
 var errPrivateAddress = errors.New("the host has the private address")
 
-// publicAddress refuses a private address. An address that is not an IP address comes from the caller's own dialer.
+// publicAddress refuses a private address. It accepts an address that is not an IP address, because only the caller's
+// own dialer makes connections with such an address.
 func publicAddress(addr string) error {
 	peer, err := netip.ParseAddrPort(addr)
 	ip := peer.Addr()

@@ -53,7 +53,7 @@ func isNil(client BookingClient) bool {
 	return client == nil || is && c == nil
 }
 
-// ofKnown removes the rows of accounts that have no client, and logs these accounts.
+// ofKnown removes from the parameter due each row whose account has no client, and logs these accounts.
 func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 	return slices.DeleteFunc(due, func(row Row) bool {
 		r.last[kind] = row.Account // the next search for due rows begins after this account, even if the account got no job

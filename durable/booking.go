@@ -101,8 +101,8 @@ type booking struct {
 	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
 }
 
-// newBooking returns the booking that is stored before Book is called. If Send has not started Book by startBy, a
-// worker sends it.
+// newBooking returns the booking that is stored before Book is called. If Send has not started Book by the time in
+// startBy, a worker sends the booking.
 func newBooking(recovery hotelstays.BookingRecovery, startBy time.Time) booking {
 	return booking{Booking: Booking{Recovery: recovery, Due: wallClock(startBy.Add(ClockMargin))}, Round: 1}
 }

@@ -284,7 +284,7 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 		c.Ending = CancelDone
 		return c
 	}
-	var costs [2]*types.Money // the fees at the times at and sendBy, because a later fee may apply when Cancel arrives
+	var costs [2]*types.Money // the fees now and at the end of Cancel's time limit, because a later fee may apply when Cancel arrives
 	var unknown error
 	for i, t := range []time.Time{at, sendBy} {
 		cost, err := order.CancelFeeAt(t)

@@ -211,8 +211,8 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	return e.endedOr(ctx, row, next, err)
 }
 
-// storeCancel stores the state that next returns. If the row has changed since the worker read it, for example by Wake,
-// storeCancel stores the state only if it ends the cancellation.
+// storeCancel stores the state that the function next returns. If the row has changed since the worker read it, for
+// example by Wake, storeCancel stores the state only if it ends the cancellation.
 func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancellation) cancellation) error {
 	return change(ctx, e, e.id(KindCancel, row.Reference), false, func(locked *Row, c *cancellation) (delivery[Tx], error) {
 		n := next(*c)

@@ -16,8 +16,8 @@ type handlerCall struct {
 	name string
 }
 
-// handle calls OnOutcome, OnCancel or OnOrder for a row. Its transaction ends when ctx ends. If the function has not
-// returned a second later, handle keeps other processes from the row until the function returns.
+// handle calls OnOutcome, OnCancel or OnOrder for a row. The transaction of the call ends when ctx ends. If the
+// function has not returned a second later, handle keeps other processes from the row until the function returns.
 func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func() error) error {
 	c, returned := &handlerCall{id, name}, make(chan struct{})
 	defer close(returned)

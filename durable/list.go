@@ -46,7 +46,7 @@ func (e *Engine[Tx]) Cancellations(ctx context.Context) iter.Seq2[Cancellation, 
 	return list(ctx, e, KindCancel, "Cancellations", cancellation.result)
 }
 
-// Orders returns the orders that workers follow, until they are settled. Otherwise it works like List.
+// Orders returns the orders that workers follow. Otherwise it works like List.
 func (e *Engine[Tx]) Orders(ctx context.Context) iter.Seq2[FollowedOrder, error] {
 	return list(ctx, e, KindOrder, "Orders", func(f followed) FollowedOrder {
 		return FollowedOrder{f.CustomerReferenceNo, f.PlatformReferenceNo, f.Fingerprint, f.Since, f.MissingSince, f.Other, f.CheckOut, f.Due}

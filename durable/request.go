@@ -161,8 +161,8 @@ func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	return ring.Seal(b.place(), plain)
 }
 
-// openRequest decrypts the request and the options of a waiting booking. They cannot be decrypted
-// for another booking.
+// openRequest decrypts the request and the options of a waiting booking. A request that was encrypted for another
+// booking cannot be decrypted.
 func (b booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
 	if sealed == nil {
 		return nil, nil, errors.New("its stored request is gone: the row was changed by hand")

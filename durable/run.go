@@ -131,9 +131,9 @@ type run[Tx any] struct {
 	ended       *sync.WaitGroup
 }
 
-// Run works on the due rows of a Queue, until ctx ends. It sends bookings for which nobody called Send,
-// polls for the orders of bookings with an unknown outcome, sends cancellations, and reads followed
-// orders. Call it in every process. One process is enough. With two processes, the work continues if one of them
+// Run works on the due rows of a Queue, until ctx ends. It sends bookings for which nobody called Send, polls for the
+// orders of bookings with an unknown outcome, sends cancellations, and reads followed orders. Call it in every process
+// that may work on rows. One such process can do all the work; with two of them, the work continues if one process
 // ends.
 //
 // When ctx ends, Run interrupts the requests in progress, stores their results, and returns nil. The outcome of an

@@ -196,8 +196,8 @@ func withUnknown(stored []byte, known state, next []byte) []byte {
 	return text
 }
 
-// addUnknown adds to the object next the fields that the object stored has and the object known lacks, also in nested
-// objects.
+// addUnknown adds fields to the JSON object in the parameter next: the fields that the object in stored has, but the
+// object in known does not have. It does the same in nested objects.
 func addUnknown(next, stored, known map[string]any) {
 	for name, value := range stored {
 		_, isKnown := known[name]

@@ -10,7 +10,8 @@ type PermitResult struct {
 	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
 	// minus Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
 	ArrivedBy time.Time
-	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival.
+	// FirstByte is when the answer began. If ArrivedBy is unknown, FirstByte proves only that the request had arrived by
+	// this time.
 	FirstByte   time.Time
 	RateLimited bool // the answer was a 429, and a call of Pause follows
 }

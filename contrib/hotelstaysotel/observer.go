@@ -92,8 +92,8 @@ func (o *observer) start(ctx context.Context, kind trace.SpanKind, name attribut
 	return context.WithValue(ctx, o, span)
 }
 
-// end ends the span that start stored in ctx. The parameter kind is the result of errorType. The parameter call is nil
-// for a helper.
+// end ends the span that the function start stored in ctx. The parameter kind is the result of errorType. The parameter
+// call is nil for a helper.
 func (o *observer) end(ctx context.Context, kind string, call *hotelstays.CallInfo) {
 	span, ok := ctx.Value(o).(trace.Span)
 	if !ok {

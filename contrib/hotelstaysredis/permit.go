@@ -10,7 +10,7 @@ import (
 )
 
 // reportPause is how long a process collects reports of sent requests before it calls Redis. The pause does not delay
-// the time at which a slot is free.
+// the time at which a slot is free, because a report contains the time of the arrival.
 const reportPause = 20 * time.Millisecond
 
 // slots holds the permits of a keyLimiter, and the report for the next call of Redis. The mutex of the keyLimiter

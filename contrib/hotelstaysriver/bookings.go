@@ -94,9 +94,9 @@ func New(cfg Options) (*Bookings, error) {
 	return &Bookings{engine, cfg, s}, nil
 }
 
-// Configure adds the workers and the queues to the configuration of a River client. Call it
-// before river.NewClient, in every process that works on bookings. One process is enough.
-// With two processes, the work continues if one of them ends.
+// Configure adds the workers and the queues to the configuration of a River client. Call it before river.NewClient, in
+// every process that may work on bookings. One such process can do all the work; with two of them, the work continues
+// if one process ends.
 //
 // If RescueStuckJobsAfter is not set, Configure sets it to 2 minutes, or to a minute more than JobTimeout if that is
 // longer. After that time River gives the job of a dead process to another process. River looks for such jobs every 30

@@ -59,9 +59,9 @@ func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, err
 // countTimeout is the time limit of countOthers.
 const countTimeout = 10 * time.Second
 
-// Run sends bookings for which nobody called Send, polls for the orders of bookings with an unknown
-// outcome, sends cancellations, and reads followed orders, until ctx ends. Call it in every process.
-// One process with Run is enough. With two processes, the work continues if one of them ends.
+// Run sends bookings for which nobody called Send, polls for the orders of bookings with an unknown outcome, sends
+// cancellations, and reads followed orders, until ctx ends. Call it in every process that may work on bookings. One
+// such process can do all the work; with two of them, the work continues if one process ends.
 //
 // When ctx ends, Run interrupts the requests in progress, stores their results, and returns nil. The outcome of an
 // interrupted Book is unknown. An interrupted poll is due again immediately. If a function of yours has not

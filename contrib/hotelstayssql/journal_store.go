@@ -37,7 +37,8 @@ var tables = map[durable.Kind]table{
 	durable.KindOrder:   {"hotelstays_orders", "state", "NULL"},
 }
 
-// query returns a SELECT of the rows that meet the condition where. The column fence changes with every write of a row.
+// query returns a SELECT of the rows that meet the condition in the parameter where. The column fence changes with
+// every write of a row.
 func (t table) query(where string) string { return t.selected() + ` WHERE ` + where }
 
 func (t table) selected() string {

@@ -99,7 +99,7 @@ func Handler[Tx any](bookings durable.Bookings[Tx], opts *Options) http.Handler 
 	return guarded(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// guarded sets security headers, and limits the time and the form of each request.
+// guarded sets security headers, and limits the time and the body size of each request.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -220,7 +220,7 @@ var done = map[string]string{
 	"abandon": "This booking is abandoned. It will not be sent, and no worker polls for its order.",
 }
 
-// kindOf returns the kind of rows that the parameter of a request names. The default is bookings.
+// kindOf returns the kind of rows that a request asks for. If the text names no kind, it returns the kind of bookings.
 func kindOf(text string) durable.Kind {
 	if kind := durable.Kind(text); kind == durable.KindCancel || kind == durable.KindOrder {
 		return kind

@@ -56,8 +56,8 @@ func NewWindow(n int, window, margin time.Duration) *Window {
 // has not passed, so the error does not wrap an error of ctx.
 var ErrPaused = errors.New("the service asked for a pause")
 
-// Acquire waits for a slot. If ctx ends before, Acquire returns ctx's error and uses no slot. If the deadline comes
-// before the end of a pause, Acquire returns ErrPaused immediately.
+// Acquire waits for a slot. If ctx ends before a slot is free, Acquire returns ctx's error and uses no slot. If the
+// deadline comes before the end of a pause, Acquire returns ErrPaused immediately.
 func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ func (r *refusals) add(now time.Time) {
 	r.inARow++
 }
 
-// wait returns the time until the next fetch, rounded up to whole seconds.
+// wait returns how long the next fetch must wait, rounded up to whole seconds.
 func (r *refusals) wait(now time.Time) time.Duration {
 	return max(0, r.next.Sub(now)+time.Second-1).Truncate(time.Second)
 }

@@ -127,7 +127,8 @@ var errOverslept = fmt.Errorf("the deadline of ctx passed while the machine was 
 	context.DeadlineExceeded)
 
 // overslept reports whether the deadline of ctx has passed by the wall clock. The timer of ctx stops while the machine
-// is suspended. Meanwhile another process may have reported the booking as absent, so it must not be sent any more.
+// is suspended. Meanwhile another process may have reported the booking as absent, so the booking must not be sent any
+// more.
 func overslept(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && !time.Now().Round(0).Before(deadline.Round(0))
@@ -211,8 +212,8 @@ func (r *run) keepCookies(resp *http.Response) {
 	}
 }
 
-// serviceTimeout returns the value of Timeout-Milliseconds. It is shorter than the remaining time, by a tenth but at most by
-// a second, because the answer must also travel back in the remaining time.
+// serviceTimeout returns the value of the header Timeout-Milliseconds. This value is shorter than the remaining time,
+// by a tenth but at most by a second, because the answer must also travel back in the remaining time.
 func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }

@@ -90,7 +90,7 @@ type TokenSource interface {
 	Refused(ctx context.Context, refused Authorization) (again bool, advice string)
 }
 
-// Authorization is a token to send. The generation identifies it: the service may issue the same text
+// Authorization is a token to send. The generation identifies the token, because the service may issue the same text
 // twice.
 type Authorization struct {
 	Token      types.Secret

@@ -35,8 +35,8 @@ func (r *run) logVerdict(wait time.Duration, again bool) {
 }
 
 // verdict decides whether another attempt follows, and after which wait. It implements the table "Retries and unknown
-// outcomes" in the docs of package hotelstays: reads are sent again if the failure is transient, Book and Cancel only if it
-// is also provablyNotExecuted.
+// outcomes" in the docs of package hotelstays: reads are sent again if the failure is transient, Book and Cancel only
+// if provablyNotExecuted returns true as well.
 func (r *run) verdict() (wait time.Duration, again bool) {
 	status := r.last.status()
 	limited := status == http.StatusTooManyRequests

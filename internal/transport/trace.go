@@ -111,8 +111,8 @@ func (t *trace) result(resp *http.Response) pacing.PermitResult {
 	return r
 }
 
-// explain adds to the error of RoundTrip how far the attempt came. If a peer refused an HTTP/2 stream, it removes net/http's
-// advice to define GetBody. With GetBody, net/http would send the request again by itself.
+// explain adds to the error of RoundTrip how far the attempt came. If a peer refused an HTTP/2 stream, explain removes
+// net/http's advice to define GetBody. With GetBody, net/http would send the request again by itself.
 func (t *trace) explain(err error) error {
 	if rest, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err ["); ok {
 		if cause, _, ok := strings.Cut(rest, "] after Request.Body was written"); ok {

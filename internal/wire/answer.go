@@ -151,8 +151,8 @@ func (a *answerReader) readData(l *Lexer) {
 // maxMsg is how long a msg may be, in bytes. A longer msg is cut off, and its escapes are not decoded.
 const maxMsg = 64 << 10
 
-// message reads the msg of an envelope. It is never interned, because it may quote anything. For an object or an array
-// it returns names and types, because the values are about guests.
+// message reads the msg of an envelope. The text is never interned, because a msg may quote anything. For an object or
+// an array it returns names and types, because the values are about guests.
 func (l *Lexer) message() (msg string) {
 	c, begin := l.peek(), l.pos
 	text := l.passed()

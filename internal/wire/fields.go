@@ -77,8 +77,8 @@ func (f *fieldNames) name(i int) string { return f.quoted[i][1 : len(f.quoted[i]
 // seenFields has one bit for each field of a struct. The bit is 1 if the object had this field already.
 type seenFields uint64
 
-// unique marks a field as read, and returns it. If the field was read before, unique rejects the answer and returns -1:
-// encoding/json would merge the two values.
+// unique marks a field as read, and returns it. If the field was read before, unique rejects the answer and returns -1,
+// because encoding/json would merge the two values.
 func (l *Lexer) unique(f *fieldNames, seen *seenFields, field int) int {
 	bit := seenFields(1) << field
 	if *seen&bit != 0 {
