@@ -28,7 +28,8 @@ type HotelListRequest struct {
 	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"` // required; one element for each room
 	// MaxRatesPerHotel limits the rates of each hotel; the cheapest come first. 0 means all.
 	MaxRatesPerHotel int `json:"maxRatesPerHotel,omitempty"`
-	// CountryCode is an ISO 3166-1 alpha-2 code. It does not change the market of the prices: WithMarket sets the market.
+	// CountryCode is an ISO 3166-1 alpha-2 code. It does not change the market of the prices. Set the point of sale with
+	// WithMarket.
 	CountryCode     string `json:"countryCode,omitempty"`
 	ResidencyCode   string `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
