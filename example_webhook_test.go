@@ -62,7 +62,7 @@ func ExampleWakeHub_Watch() {
 	bookRoom(ctx, srv, client, "ref-1")
 	go func() {
 		srv.ConfirmOrder("ref-1")
-		hub.Wake("ref-1") // the webhook handler calls Wake
+		hub.Wake("ref-1") // in your service, the webhook handler calls Wake
 	}()
 	order, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(wakeup))
 	if err != nil {

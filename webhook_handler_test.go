@@ -218,7 +218,7 @@ func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 }
 
 // Two accounts may have the same references and event ids.
-func TestAccountsThatShareAnEventStoreHideNoEvents(t *testing.T) {
+func TestAccountsThatShareAnEventStoreDoNotHideEventsFromEachOther(t *testing.T) {
 	type hook struct{ account, secret string } // without a secret the delivery is unsigned
 	for name, row := range map[string]struct {
 		first, second hook

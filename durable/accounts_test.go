@@ -206,7 +206,7 @@ func TestWorkersDoNotChangeRowsOfAnUnknownAccount(t *testing.T) {
 }
 
 // Clients returns no client any more after Run has read the row of the account.
-func TestRowsWaitIfTheOptionClientsNoLongerKnowsTheirAccount(t *testing.T) {
+func TestRowsWaitIfTheirAccountIsNoLongerInOptionsClients(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book, e.orders = found, orderOne
 		e.begin("ref-1")

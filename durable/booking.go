@@ -394,7 +394,7 @@ func (b booking) end(outcome *hotelstays.BookingOutcome) (next booking, ok bool,
 	case b.Ending == end, noOrder(b.Ending) && noOrder(end):
 		return b, false, nil
 	default:
-		return b, false, fmt.Errorf("reference %q is %s: %w (%s); check the booking by hand",
+		return b, false, fmt.Errorf("reference %q: the new outcome %s is not stored, because %w: %s; check the booking by hand",
 			b.Recovery.CustomerReferenceNo, end, ErrConflictingOutcome, b.Ending)
 	}
 }

@@ -67,7 +67,7 @@ func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
 		want  Phase
 		due   time.Duration
 	}{
-		"waiting":    {time.Hour, PhaseWaiting, ClockMargin}, // Book may start until the time start
+		"waiting":    {time.Hour, PhaseWaiting, ClockMargin}, // the last moment at which Book may be sent is the variable start
 		"booking":    {bookedBy - 1, PhaseBooking, bookedBy},
 		"polling":    {0, PhasePolling, 30 * time.Second},
 		"taken over": {0, PhasePolling, time.Minute},

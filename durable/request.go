@@ -169,7 +169,7 @@ func (b booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.Boo
 	}
 	plain, err := ring.Open(b.place(), sealed)
 	if err != nil {
-		return nil, nil, fmt.Errorf("its stored request: %w", err)
+		return nil, nil, fmt.Errorf("its stored request cannot be decrypted: %w", err)
 	}
 	var stored storedRequest
 	if err := json.Unmarshal(plain, &stored); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // If the service refuses a request because of its content, Run divides the request. In an outage Run does not divide it.
-func TestRequestForSeveralOrdersIsDividedOnlyAfterARefusalOfItsContent(t *testing.T) {
+func TestRunSplitsAReadOfOrdersOnlyIfTheServiceRefusesItsContent(t *testing.T) {
 	answer := func(status, code int) error {
 		return &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: status, Code: code}
 	}

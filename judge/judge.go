@@ -128,7 +128,7 @@ type exam struct {
 	searched *search
 	queried  uint64
 	prices   []priced       // the prices of each offer of the current hotel
-	places   map[string]int // maps a rule and a path without indexes to the index of their finding in Findings
+	places   map[string]int // rule and path without list indexes -> position of the finding in Findings
 	recent   [64]string     // a cache: rules that are already in Tried
 }
 

@@ -75,8 +75,8 @@ func (t *Transit) Longest(now time.Time) time.Duration {
 	return max(t.Margin, t.distrust(now), min(t.proved(), 5*t.Window))
 }
 
-// distrust returns the time that each request counts as in transit at least, because a 429 has proved that an estimate was
-// wrong: one window in the first minute after the 429, and half as long in each further minute.
+// distrust returns the minimum transit time of a request after a 429, because the 429 has proved an estimate wrong. The
+// minimum is one window in the first minute after the 429, and halves with each further minute.
 func (t *Transit) distrust(now time.Time) time.Duration {
 	if t.Last429.IsZero() {
 		return 0

@@ -59,7 +59,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	})
 	failed := s.endAll(ctx, j, j.unfinished())
 	late, err := s.late(ctx, j)
-	// An order exists after a refusal, so the refusal codes that this run found do not prove that no order exists.
+	// If an order exists although its Book was refused, the refusal codes that this run found prove nothing.
 	if len(late) > 0 {
 		s.facts.RefusalCodes = nil
 		if s.cfg.Facts != nil {

@@ -129,7 +129,7 @@ func (q *question) asks(name string, want any) bool {
 	return fmt.Sprint(value) == fmt.Sprint(want)
 }
 
-// holder returns the object with the member: the page of the request, or else the request itself.
+// holder returns the object that has the member name: the page of the request, or otherwise the request.
 func (q *question) holder(name string) obj {
 	if page, ok := q.body["page"].(obj); ok && page[name] != nil {
 		return page
@@ -160,7 +160,7 @@ func takes(name string, is, as any) func(*question) {
 	}
 }
 
-// on changes the answers to requests in which a member has a value.
+// on returns a function that changes the answer if the member name of the request has the value want.
 func on(name string, want any, change func(*reply)) func(*reply) {
 	return func(a *reply) {
 		if a.asked.asks(name, want) {

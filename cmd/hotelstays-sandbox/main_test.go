@@ -198,7 +198,7 @@ func TestFlagNoControlServesOnlyTheAPI(t *testing.T) {
 	assert.NotContains(t, greeting, "Page")
 }
 
-// The token is printed in the script, or read from a file.
+// The sandbox prints the control token, or reads it from a file.
 func TestControlAPIRequiresTheControlToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "token-from-the-file\n")

@@ -98,7 +98,7 @@ func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before
 	}
 	row.Version = version{id: inserted.Job.ID}
 	if before, err = s.latest(ctx, tx, row.ID, inserted.Job.ID, ""); before != nil {
-		before.Life = durable.Over // Over, even if tx still sees the earlier job as live
+		before.Life = durable.Over // the new job replaces the earlier job, even if tx still reads the earlier job as live
 	}
 	return before, err
 }

@@ -111,7 +111,7 @@ func TestRunThatLostItsJobStoresAndDeliversNothing(t *testing.T) {
 
 // With River's default policy the ninth pause would be two hours. Every error of OnOutcome is a failure, even an error
 // that matches ErrMoved.
-func TestPauseAfterAFailureFollowsNextRetry(t *testing.T) {
+func TestNextRetryDecidesThePauseAfterAFailure(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error {
 			return fmt.Errorf("failed: %w", durable.ErrMoved)

@@ -90,7 +90,7 @@ func run(ctx context.Context, file string) error {
 // waits while atOnce cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
-	top, err := client.Destinations(ctx, everywhere) // for c.expected: the walk itself reads the last country late
+	top, err := client.Destinations(ctx, everywhere) // counts the countries for c.expected; the walk knows their number only near its end
 	if err != nil {
 		return err
 	}

@@ -330,7 +330,7 @@ func (f *Fleet) hurry(ctx context.Context) {
 	for ticks := time.Tick(tick); ; {
 		select {
 		case now := <-ticks:
-			// Hurry moves no time of a Book that is in progress, so a long step would end its recovery too early.
+			// Hurry does not move the start of a Book in progress. After a long step its recovery would end before the Book.
 			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():

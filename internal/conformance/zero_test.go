@@ -51,7 +51,7 @@ func TestMethodsOfZeroValuesDoNotPanic(t *testing.T) {
 	}
 }
 
-// callOnZero calls a method of a value with zero arguments, and each function that it returns.
+// callOnZero calls a method of v with the zero value of each parameter, and then each function that the method returns.
 func callOnZero(t *testing.T, v reflect.Value, method reflect.Method) {
 	given := map[reflect.Type]any{
 		reflect.TypeFor[context.Context]():     t.Context(),

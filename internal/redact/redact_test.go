@@ -82,7 +82,7 @@ func TestLongTextIsRedactedAndCutOff(t *testing.T) {
 	assert.Len(t, Set{}.Text(text), MaxText)
 }
 
-func TestMethodInFindsOnlyWholeSecrets(t *testing.T) {
+func TestInFindsOnlyWholeSecrets(t *testing.T) {
 	assert.True(t, Set{"other", "secret"}.In("a secret is here"))
 	assert.False(t, Set{"secret", "", "a"}.In("a secre"), "only a whole secret of at least three bytes")
 	assert.True(t, Set{"secret", "Pä7"}.In("a PÄ7"))

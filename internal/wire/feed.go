@@ -47,7 +47,8 @@ func (f *Feed) Size() int64 { return f.limit + 1 - f.source.N }
 // Waited returns how long the reader has waited for bytes.
 func (f *Feed) Waited() time.Duration { return f.waited }
 
-// Rest reads to the end. It returns the text without the removed parts, and the error if the arrival failed.
+// Rest reads to the end. It returns the text without the parts that the decoder has removed, and an error if the answer broke
+// off.
 func (f *Feed) Rest() ([]byte, error) {
 	for f.more() {
 	}

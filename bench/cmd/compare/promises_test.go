@@ -49,7 +49,7 @@ func broken(r results) (names []string) {
 	return names
 }
 
-func TestWorseMeasurementBreaksOnlyThePromiseAboutIt(t *testing.T) {
+func TestWorseMeasurementBreaksOnlyItsOwnPromise(t *testing.T) {
 	for promise, c := range map[string]struct {
 		rows   func(*results) []row
 		client string

@@ -26,7 +26,7 @@ import (
 type part struct {
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
-	bookingstest.Plan      // the plan of an engine; empty to handle events
+	bookingstest.Plan      // the plan of an engine; if it is empty, the process handles events
 	Rounds            bool // run the rounds of a benchmark instead of an engine
 }
 

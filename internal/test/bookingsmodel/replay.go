@@ -225,7 +225,7 @@ func (m *model) version(version int8) any {
 	return version
 }
 
-// wrote records that the call has stored a row. The parameter before is the number of the row that it has replaced.
+// wrote records in the script that the call has stored a row. The parameter before is the number of the replaced row.
 func (m *model) wrote(row durable.Row, before int32) {
 	s := m.script
 	t := s.result.deliveries

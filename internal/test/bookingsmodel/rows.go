@@ -33,8 +33,8 @@ func indexOf(kind durable.Kind) int {
 	panic("an unknown kind: " + kind)
 }
 
-// row is a row of the Store. Its times are in seconds: from now if a state has the row, and from the beginning of the
-// call if a reply has it. Row number 0 means that there is no row.
+// row is a row of the Store. Its times are in seconds. In a state they count from now, and in a reply from the beginning of
+// the call. The row number 0 means that there is no row.
 type row struct {
 	kind   int
 	life   durable.Life
