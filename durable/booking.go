@@ -221,8 +221,8 @@ func (b booking) wake(now time.Time) (next booking, ok bool) {
 }
 
 // booked returns the outcome that ends the booking, from the results of BookAndRecover. It returns nil if the outcome
-// is unknown or its State is not set. It also returns nil for a refusal, or a Book that was never sent, while the order
-// of an earlier round may still appear.
+// is unknown or its State is not set. While the order of an earlier round may
+// still appear, it also returns nil after a refusal, and if Book was never sent.
 func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or was never sent
