@@ -131,7 +131,13 @@ var faults = map[string]fault{
 	"OAuthToken returns no access_token": {opOAuthToken, nil, sets("access_token", nil), "oauth/token"},
 	"OrderVoucher refuses a missing scope with HTTP 401": {opOrderVoucher, nil, answers(100000403, refused(401, unauthorized)),
 		"oauth/voucher-scope"},
-	"HotelList refuses the Test header":     {opHotelList, nil, on("Test", present, denied), "headers/test-flags"},
+	"HotelList refuses the Test header": {opHotelList, nil, on("Test", present, denied), "headers/test-flags"},
+	"an empty page in another currency has an undocumented reason": {opHotelList, nil, on("Currency", "JPY", func(a *reply) {
+		sets("list", []any{})(a)
+		sets("total", 0)(a)
+		sets("hasMore", false)(a)
+		sets("basic.emptyReason", obj{"code": "NO_CURRENCY"})(a)
+	}), "list/form"},
 	"HotelList ignores the Currency header": {opHotelList, func(q *question) { q.header.Del("Currency") }, nil, "headers/currency"},
 	"X-RateLimit-Remaining does not fall":   {opQueryOrders, nil, headed("X-RateLimit-Remaining", "49"), "limits/counts"},
 	"parentDestinationId takes precedence over countryCode": {opDestinations, func(q *question) {
