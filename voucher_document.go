@@ -244,7 +244,7 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 		set.faults.add("path", "is empty")
 	}
 	if old, err := os.Lstat(path); err == nil && !old.Mode().IsRegular() { // the rename would replace a device or a symbolic link
-		set.faults.add("path", "exists, and is not a regular file")
+		set.faults.add("path", "exists, and is not a regular file; give the path of a regular file, or of a new one")
 	}
 	if err := set.faults.err("SaveVoucher"); err != nil {
 		return nil, err
