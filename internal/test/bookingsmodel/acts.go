@@ -73,7 +73,7 @@ func (v *visit) book(w int) {
 	})
 }
 
-// lostBook returns the row number of the recovery that BookAndRecover returns if the answer to Book is lost now.
+// lostBook returns the row number of the recovery that begins if the answer to Book is lost now.
 func (v *visit) lostBook() int32 {
 	if v.lost == 0 {
 		outcome, _ := v.client.booked(context.Background(), reply{code: lost}, request(v.Foreign), nil)
@@ -149,8 +149,7 @@ func (v *visit) requested(s *state, slot int) bool {
 	return slot != foreign && c.Round == int(s.round) && int(s.books[slot].round) <= c.Round
 }
 
-// serve yields the possible steps in which the service receives Book number i (0 or 1), shows its order or changes
-// it.
+// serve yields the possible steps of the service for Book number i (0 or 1) and its order.
 func (v *visit) serve(i int) {
 	s, b := v.from, v.from.books[i]
 	ending := v.facts[s.rows[booking]].booking.Ending

@@ -45,8 +45,7 @@ func (c *client) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.reply.roundTrip(req)
 }
 
-// answer sets the reply to the next request, and returns a ctx for that request. This ctx ignores the end of the
-// given ctx.
+// answer sets the reply to the next request, and returns a ctx for the request that ignores the end of the given ctx.
 func (c *client) answer(ctx context.Context, r reply) (context.Context, context.CancelFunc) {
 	ctx, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	if c.reply = r; r.code == unsent {
@@ -104,7 +103,7 @@ func (c *client) StepRecovery(ctx context.Context, recovery *hotelstays.BookingR
 	return c.Client.StepRecovery(ctx, recovery, opts...)
 }
 
-// QueryOrders answers for the reference of the world, for the reference of the other due row, or for both.
+// QueryOrders answers for the world's reference, and for the second reference that World.Many adds.
 func (c *client) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
 	var orders []types.Order

@@ -21,8 +21,8 @@ type graph struct {
 }
 
 // explore visits all states that can follow the initial states. It stops at a state that violates an invariant, or
-// after limit states. Then it returns the reason (why) and the number of the state (at). A state violates NeverEnds if
-// it is not done and no step follows, or if steps lead from it back to the same state.
+// after limit states. Then it returns the reason (why) and the number of the state (at). The reason is NeverEnds if no
+// step follows a state that is not done, or if the steps between the states form a cycle.
 func (m *model) explore(limit int, next func(state, func(Step, state))) (g *graph, why string, at int32) {
 	g = &graph{known: map[state]int32{}, next: next}
 	add := func(s state, from int32) (n int32) {
@@ -58,7 +58,7 @@ func (m *model) explore(limit int, next func(state, func(Step, state))) (g *grap
 	return g, why, at
 }
 
-// cycle returns a state from which steps lead back to the same state, or -1 if there is no such state.
+// cycle returns a state in a cycle or after a cycle, or -1 if there is no cycle.
 func (g *graph) cycle() int32 {
 	into := make([]int, len(g.states))
 	for _, edges := range g.edges {
@@ -105,10 +105,9 @@ func (m *model) now(s state) Now {
 	return n
 }
 
-// Paths returns paths from the beginning of a booking to a state in which nothing is left to do. The paths consist only
-// of steps for which keep returns true. A situation is a combination of the phases of the rows and the next operations
-// of the workers. Together, the paths contain each step in each situation in which it is possible. Call Paths in a
-// bubble of testing/synctest.
+// Paths returns paths from the beginning of a booking to a state in which nothing is left to do. Together, the paths
+// contain each possible step in each situation: the phases of the rows, and the next operations of the workers. They
+// contain only steps for which keep returns true. Call Paths in a bubble of testing/synctest.
 func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	m := w.model()
 	next := func(s state, yield func(Step, state)) {
@@ -146,8 +145,7 @@ func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	return paths
 }
 
-// transition is a step together with the phases of the rows and the next operations of both workers. Paths covers
-// each transition once.
+// transition is a step in a situation, see Paths.
 type transition struct {
 	words       [kinds]string
 	mine, other opKind
@@ -169,8 +167,8 @@ func (m *model) transition(s state, step Step) transition {
 	return t
 }
 
-// stepsToEnd returns, for each state, the number of the next state on the shortest path to a done state. The number
-// is -1 for a done state, and -2 if no path leads to a done state.
+// stepsToEnd returns, for each state, the next state on the shortest path to a done state: -1 for a done state, and -2
+// if no path leads to a done state.
 func (g *graph) stepsToEnd(done func(state) bool) []int32 {
 	back := make([][]int32, len(g.states))
 	for n, edges := range g.edges {

@@ -24,7 +24,7 @@ type call int32
 
 const (
 	send     call          = iota + 1
-	run                    // Run on a due booking; run+cancel and run+followed are Run on a due row of these kinds
+	run                    // Run on a due row: run+booking, run+cancel or run+followed
 	runMany  = run + kinds // like run, but another row is due, too
 	wakes    = runMany + kinds
 	begins   = wakes + 1
@@ -124,10 +124,10 @@ type result struct {
 	deliveries deliveries
 }
 
-// node is the history of a call, that is, all replies that the call has received: the last reply, and the number of
-// the history before it.
+// node is the history of a call: the replies that the call has received. It holds the last reply, and the number of the
+// history before this reply.
 type node struct {
-	parent int32 // number of the history before this reply; before the first reply, minus the number of the call
+	parent int32 // before the first reply, minus the number of the call
 	reply  reply
 }
 
@@ -181,8 +181,7 @@ func (m *model) replay(h int32) *result {
 	return &s.result
 }
 
-// stop ends the current goroutine of the call when the goroutine asks for an operation without a reply. The first such
-// operation becomes the result of the replay.
+// stop ends the current goroutine of the call. The operation of the first stop becomes the result of the replay.
 func (s *script) stop(a operation) {
 	if !s.stopped {
 		s.stopped, s.result.operation = true, a

@@ -39,7 +39,7 @@ type row struct {
 	kind   int
 	life   durable.Life
 	due    int32
-	text   string // the State, in which each time is @ and a number of seconds
+	text   string // the State, with each time in the form "@90"
 	sealed bool
 	seen   uint8 // how many times the engine has replaced the order that the caller received last
 }
@@ -130,7 +130,7 @@ func relative(text []byte, from time.Time) string {
 	}))
 }
 
-// mapped replaces each time in a text that relative has made, such as "@90". It calls to(90), and inserts the result.
+// mapped replaces each time in a text of relative, such as "@90", by the result of to(90).
 func mapped(text string, to func(seconds int64) string) string {
 	return offsets.ReplaceAllStringFunc(text, func(quoted string) string {
 		seconds, _ := strconv.ParseInt(quoted[2:len(quoted)-1], 10, 64)
@@ -153,9 +153,9 @@ func (t *table) stored(n int32, from time.Time) durable.Row {
 	return stored
 }
 
-// numberOf returns the number of a row that the engine has stored. The parameter before is the number of the row that
-// it has replaced. The parameter received identifies the order that the caller received in the same transaction. The
-// times of the numbered row are seconds after the time from.
+// numberOf returns the number of a row that the engine has stored, with times in seconds after the time from. The
+// parameter before is the number of the replaced row. The parameter received identifies the order that the caller
+// received in the same transaction.
 func (t *table) numberOf(stored durable.Row, before int32, received string, from time.Time) int32 {
 	r := row{kind: indexOf(stored.Kind), life: stored.Life, due: int32(stored.Due.Sub(from) / second), sealed: stored.Sealed != nil}
 	r.text, r.seen = relative(stored.State, from), t.rows[before].seen

@@ -35,7 +35,6 @@ func (l revision) cancelled() bool { return l > 0 && l%2 == 0 }
 // view holds, for each slot, the revision of the order that QueryOrders returns.
 type view [slots]revision
 
-// The states of orders.
 var orderStates = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{9}}
 
 // orderOf returns the order in a slot, in revision l. The foreign order has other dates of stay than the orders of

@@ -25,7 +25,7 @@ type state struct {
 
 	books          [2]book
 	foreign        revision
-	cancelProgress progress // progress of the last Cancel
+	cancelProgress progress
 	cancelSlot     int8
 	cancelBy       int16
 	cancelsSent    uint8 // how many Cancels were sent for this cancellation
@@ -117,7 +117,6 @@ func (s *state) orders() (n int) {
 	return n
 }
 
-// view returns the orders that QueryOrders returns now.
 func (s *state) view() (v view) {
 	for i, b := range s.books {
 		if b.progress == visible {

@@ -73,8 +73,8 @@ type stale struct {
 	kind    int
 }
 
-// framed returns the number of the row of a kind as the call of worker w sees the row: its times count from the
-// beginning of the call, by the clock of the worker.
+// framed returns the number of the row of a kind, with times that count from the beginning of worker w's call, by the
+// clock of the worker.
 func (s *state) framed(m *model, w, kind int) int32 {
 	return m.move(s.rows[kind], s.workers[w].age-s.clock(w))
 }
@@ -176,7 +176,6 @@ func (v *visit) leased(c call, replies []reply, kind int) bool {
 	return is && k == kind && len(replies) > 0 && replies[0].versions[kind] == -1
 }
 
-// deliver records what OnOutcome, OnCancel and OnOrder have received.
 func (v *visit) deliver(s *state, t deliveries) {
 	switch {
 	case t.outcome != "":
@@ -236,7 +235,6 @@ func (v *visit) loseAnswer(s *state, me worker) {
 	}
 }
 
-// within returns ShowsWithin in seconds.
 func (m *model) within() int16 { return int16(m.ShowsWithin / second) }
 
 // work yields the possible next steps of worker w.

@@ -199,7 +199,7 @@ type model struct {
 	stales    map[stale]int32
 	lookedAt  map[place][kinds]bool // the rows that each operation of a call has read
 	Replays   int
-	lost      int32 // row number of the recovery of a Book whose answer is lost at the present time
+	lost      int32 // the result of lostBook
 }
 
 func (w World) model() *model {
