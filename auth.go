@@ -28,8 +28,8 @@ type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
 	// AppSecretFrom returns the current secret, for example from a vault. Set it instead of AppSecret. The client calls
-	// it before it fetches a ticket, and once more if the service refuses the secret. ctx ends after 20 seconds, and
-	// has the context values of a call that waits for the ticket. Return when ctx ends.
+	// AppSecretFrom before it fetches a ticket, and once more if the service refuses the secret. ctx has the context
+	// values of a call that waits for the ticket. After 20 seconds ctx ends, and AppSecretFrom must return.
 	AppSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
 	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration
@@ -146,9 +146,8 @@ func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Se
 	return t.Token, 0, nil
 }
 
-// secretSource adds a fault if a credential has both a secret (the parameter fixed) and a function that returns the
-// secret (the parameter from). If it has only the function, secretSource replaces the empty secret by a placeholder,
-// because the caller then checks that the secret is not empty.
+// secretSource refuses a credential that has both a fixed secret and a function that returns the secret. If only the
+// function is set, a placeholder becomes the fixed secret, because the caller refuses an empty secret.
 func (v *validation) secretSource(name string, from func(context.Context) (types.Secret, error), fixed *types.Secret) {
 	switch {
 	case from == nil:
@@ -159,8 +158,6 @@ func (v *validation) secretSource(name string, from func(context.Context) (types
 	}
 }
 
-// askSecret calls the function in the parameter from, and returns its secret. If that function is nil, askSecret
-// returns the parameter fixed.
 func askSecret(ctx context.Context, fixed types.Secret, name string, from func(context.Context) (types.Secret, error)) (types.Secret, error) {
 	if from == nil {
 		return fixed, nil

@@ -87,7 +87,6 @@ func (w *authWorld) connect(t *testing.T, cred hotelstays.Credential, opts ...ho
 	return newClient(t, w.Server, cred, append(opts, hotelstays.WithRateLimiter(noRateLimits{}))...)
 }
 
-// callAll makes one call from each client, all in parallel, and returns the errors.
 func callAll(ctx context.Context, clients ...*hotelstays.Client) (failed []error) {
 	errs := make(chan error, len(clients))
 	for _, c := range clients {
@@ -172,7 +171,7 @@ func TestNextCallRepeatsAFailedTokenRequest(t *testing.T) {
 	}
 }
 
-// WithRawData masks the token in an answer. The masking continues after the end of ctx, so the answer must be small.
+// WithRawData redacts the token in an answer even after ctx has ended. A long answer would delay the end of the call.
 func TestTokenAnswersAreAtMostOneMiB(t *testing.T) {
 	for _, size := range []int{1 << 20, 1<<20 + 1} {
 		const head, tail = `{"code":0,"data":{"ticket":"tok-1","access_token":"tok-1","x":"`, `"}}`
@@ -271,7 +270,7 @@ func TestClientsShareATokenThroughTheirTokenStore(t *testing.T) {
 	}
 }
 
-// All calls wait for a token request, so it fails instead of waiting longer than its own time limit.
+// All calls wait for the token. So a token request fails if Retry-After is longer than the time limit of the request.
 func TestTokenRequestDoesNotWaitForALongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, err := hotelstays.New("https://api.example.test", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")},
@@ -284,7 +283,7 @@ func TestTokenRequestDoesNotWaitForALongRetryAfter(t *testing.T) {
 	})
 }
 
-// Credentials share a token only if all their parts are equal, also the secret. A static token is never shared.
+// The secrets must be equal, too. A static token is never shared.
 func TestOnlyEqualCredentialsShareAToken(t *testing.T) {
 	const url = "https://api.example.test"
 	ticket := func(key, secret string) hotelstays.Credential {
@@ -323,8 +322,7 @@ func TestOnlyEqualCredentialsShareAToken(t *testing.T) {
 	assert.Empty(t, keyOf(url, bearerToken("token-1")))
 }
 
-// The client calls AppSecretFrom or ClientSecretFrom before each request for a token. After a refusal it calls the
-// function once more, because the secret may have been rotated.
+// After a refusal the client calls the function once more, because the secret may have been rotated.
 func TestSecretFunctionIsCalledForEachTokenAndAfterARefusal(t *testing.T) {
 	var asked, fetched int
 	var vault func() (string, error)

@@ -18,8 +18,8 @@ type WakeHub struct {
 	watchers map[string][]chan struct{} // customer reference -> channels of Watch
 }
 
-// Watch returns a channel for WithWakeup. The channel receives a value when Wake is called with the reference, and keeps one value
-// until you receive it. Call Watch before Book, once for each wait, and call stop after the wait.
+// Watch returns a channel for WithWakeup. The channel receives a value when Wake is called with the reference, and keeps
+// one value until you receive it. Call Watch before Book, once for each wait, and call stop after the wait.
 func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
 	watcher := make(chan struct{}, 1) // the buffer keeps one wake-up until the wait begins
 	h.mu.Lock()
@@ -54,14 +54,14 @@ func (h *WakeHub) Wake(customerReferenceNo string) {
 	}
 }
 
-// awaitSchedule has the times of the first polls from the start of a wait. Later polls come every awaitPause, because
-// suppliers usually take 3 to 10 minutes.
+// awaitSchedule lists the times of the first polls, counted from the start of the wait. Later polls come every
+// awaitPause, because suppliers usually take 3 to 10 minutes.
 var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}
 
 const awaitPause = 30 * time.Second
 
-// await calls poll again and again, until poll reports done, poll returns an error that is not transient, or ctx ends.
-// If ctx ends, the error contains the text that the function progress returns.
+// await calls poll until poll reports done, poll returns an error that is not transient, or ctx ends. If ctx ends, the
+// error contains the text of progress.
 func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
 	start := time.Now()
 	for {
@@ -101,8 +101,6 @@ func transient(err error) bool {
 	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)
 }
 
-// waitUntil waits until the time in the parameter at, or until a wake-up. If ctx ends first, it returns the error of
-// ctx.
 func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()

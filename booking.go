@@ -61,8 +61,8 @@ func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ..
 type BookRequest struct {
 	// SessionID is the session of the search. Required. Store it with the order: Cancel needs it.
 	SessionID string `json:"sessionId,omitempty"`
-	// CustomerReferenceNo is your reference for the order, such as a UUID. It is the idempotency key: a second Book with
-	// it returns the first order. Required. Store it before Book.
+	// CustomerReferenceNo is your reference for the order, such as a UUID, and the idempotency key: a second Book with
+	// the same reference returns the first order. Required. Store it before Book.
 	CustomerReferenceNo string       `json:"customerReferenceNo"`
 	RatePkgID           string       `json:"ratePkgId"` // required
 	Holder              types.Holder `json:"holder"`    // required
@@ -72,8 +72,8 @@ type BookRequest struct {
 	// A client with a loopback base URL may use a loopback address. Book refuses a CallbackURL if the client has an
 	// OAuthCredential.
 	CallbackURL string `json:"callbackUrl,omitempty"`
-	// Expect is the offer that you want to book. It is not sent: the client compares the order with it. If the order has
-	// other dates, the error is a *ReferenceReusedError. BookResponse.Changes lists all other differences.
+	// Expect is the offer that you want to book. The client does not send it, but compares the order with it. If the order
+	// has other dates, the error is a *ReferenceReusedError. BookResponse.Changes lists all other differences.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 

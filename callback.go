@@ -25,8 +25,6 @@ func ValidateCallbackURL(raw string) error {
 	return f.err("ValidateCallbackURL")
 }
 
-// callbackProblem returns the reason why ValidateCallbackURL refuses the URL in raw. If it accepts the URL, the reason
-// is empty.
 func callbackProblem(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
@@ -40,7 +38,6 @@ func callbackProblem(raw string) string {
 	return hostProblem(u.Hostname())
 }
 
-// hostProblem returns the reason why a host is not public. For a public host the reason is empty.
 func hostProblem(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -67,8 +64,7 @@ func isPort(port string) bool {
 	return err == nil
 }
 
-// notInHost reports whether a character is not allowed in a host name. The underscore is allowed, because some real
-// hosts have one.
+// notInHost allows the underscore, because some real hosts have an underscore.
 func notInHost(r rune) bool {
 	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }

@@ -26,15 +26,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Client calls the API. Create it with New. It is safe for concurrent use: use one per process, because its callers
-// share connections, the token and the rate limits. WithCredential returns a client of another account, and With a
+// Client calls the API. Create it with New. It is safe for concurrent use: use one client per process, because its callers
+// share connections, the token and the rate limits. WithCredential returns a client of another account. With returns a
 // client with other options. A call of a zero Client, or with a nil ctx, returns a *ValidationError.
 type Client struct {
 	baseURL      string
 	loopback     bool     // whether the base URL is on this machine, as in tests
 	voucherHosts []string // private hosts from which the client may download documents
 	cred         Credential
-	fingerprint  string // identifier of the environment and the account
+	fingerprint  string
 	store        TokenStore
 	tokens       *token.Cache
 	defaults     settings
@@ -68,8 +68,7 @@ type Credential interface {
 	callbacks() bool
 }
 
-// usable returns an error if New did not make the client, or if ctx is nil. Without this check, the call would panic
-// later.
+// usable refuses a client that New did not make, and a nil ctx, because a call would panic.
 func (c *Client) usable(ctx context.Context, name Operation) error {
 	var f faults
 	if c == nil || c.cred == nil {
@@ -110,14 +109,12 @@ type anyRequest interface {
 	parts() parts
 }
 
-// requestFor is the interface of every request whose response type is P.
 type requestFor[P any] interface {
 	anyRequest
 	// check returns an error if a successful answer cannot be used, for example because the order is missing.
 	check(P, *exchange) error
 }
 
-// responseTo is the interface of every response type, such as *BookResponse.
 type responseTo[R any] interface {
 	*R
 	decodable
@@ -135,7 +132,6 @@ type invocation struct {
 	outcome error // the error of the call; errPanicked until the call has ended
 }
 
-// invoke makes one call: it validates the request, sends it and reads the answer.
 func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P], opts []CallOption) (P, error) {
 	x, err := begin(ctx, c, op, operations[op], req, collect(op, operations[op], opts))
 	if err != nil {
@@ -193,8 +189,7 @@ func (x *invocation) check(req anyRequest) error {
 	return x.input.err(x.op)
 }
 
-// prepare encodes the body and combines the options of the call with the options of the client. The request must be
-// valid.
+// prepare encodes the body and adds the options of the client. The request must be valid.
 func (x *invocation) prepare(p parts) (err error) {
 	if x.call.Body, err = wire.Encode(p.body); err != nil {
 		x.input.add("body", "%v", err)
@@ -205,7 +200,7 @@ func (x *invocation) prepare(p parts) (err error) {
 		if x.client.traceIDFrom != nil {
 			*trace = x.client.traceIDFrom(x.ctx)
 		}
-		if headerProblem(*trace) != "" { // an invalid id is replaced by a random id, because it only helps to find requests in logs
+		if headerProblem(*trace) != "" { // a random id replaces an invalid id, because the id only helps to find requests in logs
 			*trace = uuid.NewString()
 		}
 	}
@@ -233,7 +228,6 @@ func (x *invocation) execute() {
 	x.watch.received(x.Answer, x.arriving, x.requestID(), x.trace())
 }
 
-// received stores the result, and adds its token to the secrets that the call redacts.
 func (x *invocation) received(r transport.Result) {
 	x.Result = r
 	x.secrets[0] = x.credential()
@@ -244,7 +238,6 @@ func (x *invocation) scrubAttempt(text, token string) string {
 	return redact.Set{token, x.credential()}.Text(x.scrub(text))
 }
 
-// credential returns the secret of the client's last token request.
 func (x *invocation) credential() string { return x.client.tokens.LastSecret().Reveal() }
 
 func (x *invocation) end() {
@@ -359,8 +352,7 @@ func (x *invocation) requestHeader() http.Header {
 	return h
 }
 
-// helped runs a helper, such as AwaitOrder. It calls HelperStart of the client's observers before the helper, and
-// HelperEnd after it.
+// helped runs a helper, such as AwaitOrder, between HelperStart and HelperEnd of the client's observers.
 func helped[R any](ctx context.Context, c *Client, name Operation, run func(context.Context) (R, error)) (result R, err error) {
 	ctx, watch := c.observeHelper(ctx, name)
 	err = errPanicked
@@ -368,7 +360,7 @@ func helped[R any](ctx context.Context, c *Client, name Operation, run func(cont
 	return run(ctx)
 }
 
-// helpedAll is like helped, but for an iterator. It reports the last error that the iterator yields.
+// helpedAll runs an iterator as helped runs a helper. HelperEnd receives the last error that the iterator yields.
 func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(context.Context) iter.Seq2[V, error]) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		ctx, watch := c.observeHelper(ctx, name)

@@ -178,8 +178,7 @@ func refusesCredential(err error) bool {
 	return api.Code != 0 || row != nil && row.bare && api.Msg != "" // an OAuth error has a text (Msg), but no code
 }
 
-// adviseOnToken returns a copy of err, a refusal of the credential. The text of the copy ends with advice about the
-// next token fetch.
+// adviseOnToken adds advice about the next token fetch to the refusal of a credential.
 func adviseOnToken(err error, advice string) error {
 	api, ok := errors.AsType[*APIError](err)
 	if !ok {

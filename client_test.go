@@ -61,7 +61,6 @@ func TestNewReportsAllFaultsInOneError(t *testing.T) {
 	assert.Equal(t, "New", invalid.Func)
 }
 
-// TestTokenRequestsAreValidated, in validation_test.go, tests each field of a token request.
 func TestNewValidatesTheCredential(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}
 	for name, row := range map[string]struct {
@@ -97,8 +96,8 @@ func TestNewValidatesTheCredential(t *testing.T) {
 	}
 }
 
-// The client that WithCredential returns shares everything else with its base client.
-func TestClientOfWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
+// The new client has the options of its base client, too. Both share the token store and the connections.
+func TestWithCredentialKeepsTokensAndOptionsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
 		observed, store := 0, newMemoryStore()
@@ -131,8 +130,7 @@ func TestClientOfWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
 	})
 }
 
-// Options that With adds do not change the base client.
-func TestClientOfWithSharesTheTokenAndHasItsOwnOptions(t *testing.T) {
+func TestWithSharesTheTokenButNotTheNewOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		var seen []string
@@ -257,7 +255,6 @@ func TestNewChecksTheBaseURL(t *testing.T) {
 	}
 }
 
-// Every method returns an error if New did not make the Client, or if ctx is nil.
 func TestUnusableClientOrContextIsRefusedWithoutAPanic(t *testing.T) {
 	var noCtx context.Context
 	client := clientWith(t, noSend{t}, bearerToken("token"))
@@ -278,8 +275,7 @@ func TestUnusableClientOrContextIsRefusedWithoutAPanic(t *testing.T) {
 	assert.NotPanics(t, new(hotelstays.Client).CloseIdleConnections)
 }
 
-// A panic of the transport reaches the caller and releases the slot. An observer sees an error. A panic while a token
-// is fetched becomes an error of the call.
+// The call releases its slot, and an observer sees an error. A panic while a token is fetched becomes an error of the call.
 func TestTransportPanicReachesTheCaller(t *testing.T) {
 	panics := transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") })
 	synctest.Test(t, func(t *testing.T) {
@@ -328,7 +324,7 @@ func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 	assert.NotContains(t, log.String(), "boom")
 }
 
-// Only HTTP 401 means that the token is refused. After HTTP 200 with the code of a refusal the client keeps its token.
+// Only HTTP 401 means that the service refuses the token.
 func TestRefusalWithHTTP200DoesNotDropTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -346,8 +342,6 @@ func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
 		Times: -1})
 }
 
-// A call's timeout wins over the client's timeout. A ctx that ends earlier wins over both. Each of them replaces the
-// default. The error names the limit that passed.
 // Timeout-Milliseconds is the remaining time of the call, less one second.
 func TestTimeoutMillisecondsShrinksWithEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -366,6 +360,7 @@ func TestTimeoutMillisecondsShrinksWithEachAttempt(t *testing.T) {
 	})
 }
 
+// A ctx that ends earlier wins over both timeouts. The error names the limit that passed.
 func TestTimeoutOfACallReplacesTheTimeoutOfItsClient(t *testing.T) {
 	const own, ofCtx = "the call's own time limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {
@@ -412,7 +407,7 @@ func TestTimeoutOfACallReplacesTheTimeoutOfItsClient(t *testing.T) {
 }
 
 // If Retry-After asks for at most a minute, the call waits and is sent again. Otherwise the call ends immediately with
-// an error that has RetryAfter. In both cases the operation is paused for every caller until then.
+// an error that has RetryAfter. In both cases every caller of the operation waits until the time has passed.
 func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	for header, after := range map[string]time.Duration{
 		"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour, "soon": time.Second, "1e6": 24 * time.Hour,
@@ -497,9 +492,8 @@ func manualTable(t *testing.T, heading string) (rows [][]string) {
 	return rows
 }
 
-// The sandbox's ledger counts the requests for each row of the retry table in doc.go. By default the first fault of a
-// row is tested with every operation, the other faults with one operation of each kind, and HTTP/2 only with faults of
-// the connection. With HOTELSTAYS_LONG=1 the test runs all combinations, and with -short fewer combinations.
+// The sandbox's ledger counts the requests. By default the first fault of a row hits every operation, and any other fault
+// hits one operation of each kind. With HOTELSTAYS_LONG=1 the test runs all combinations, and with -short fewer.
 func TestRetriesFollowTheTableInDocGo(t *testing.T) {
 	t.Parallel()
 	rows := retryTable(t)
@@ -527,7 +521,6 @@ func TestRetriesFollowTheTableInDocGo(t *testing.T) {
 	}
 }
 
-// checkRetries injects the fault into every request of ops, and counts the requests that arrive.
 func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []hotelstays.Operation, proto string,
 	config hotelstaystest.Config) {
 	synctest.Test(t, func(t *testing.T) {
@@ -575,7 +568,7 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 	})
 }
 
-func TestEachListedProofShowsThatAFailedBookWasNotSent(t *testing.T) {
+func TestFailuresInTheTableOfDocGoProveThatBookWasNotSent(t *testing.T) {
 	tracing := transportFunc(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())
 		trace.GetConn("host.example:443")
@@ -641,7 +634,6 @@ func checkNeverLeft(t *testing.T, row retryRow) {
 	})
 }
 
-// assertOutcome asserts that the type of the error follows the policy in the table.
 func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operation) {
 	isUnknown := errors.As(err, new(*hotelstays.OutcomeUnknownError))
 	assert.Equal(t, policy == "unknown outcome", isUnknown, "%s: %v", op, err)

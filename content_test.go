@@ -24,7 +24,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// collect ranges over all items and returns the values and the errors.
 func collect[V any](seq iter.Seq2[V, error]) (values []V, errs []error) {
 	for v, err := range seq {
 		if err != nil {
@@ -172,8 +171,7 @@ func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 	}
 }
 
-// The iterator yields an error once, after the pages before the failed page. When the loop has ended, by an error or by a
-// break, all fetches have stopped.
+// The iterator yields an error once, after the pages before the failed page.
 func TestMetadataIsNotFetchedAheadAfterTheLoopHasEnded(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -299,7 +297,7 @@ func TestWalkDestinationsYieldsParentsBeforeChildren(t *testing.T) {
 	}
 }
 
-// While the body of the loop runs, further calls wait. Leaving the loop stops the calls. An error also stops them.
+// While the body of the loop runs, further calls wait. A break and an error stop the calls.
 func TestWalkDestinationsStopsWhenTheLoopEnds(t *testing.T) {
 	second := func(int) time.Duration { return time.Second }
 	for _, parallelism := range []int{1, 4} {
@@ -383,7 +381,6 @@ type busy struct {
 	running, maxRunning int
 }
 
-// wait returns after delay, or earlier with the error of ctx.
 func (b *busy) wait(ctx context.Context, delay time.Duration) error {
 	b.mu.Lock()
 	b.running++

@@ -96,8 +96,7 @@ type laterData json.RawMessage
 
 func (d *laterData) decode(l *wire.Lexer) { *d = l.Raw() }
 
-// operation returns the operation whose path is r.Path, or "" for an unknown path. It also returns the properties of
-// the call.
+// operation returns the operation of r.Path, or "" for an unknown path, and the properties of the call.
 func (r *DoRequest) operation() (Operation, *operation) {
 	row := operation{bookingFlow: true}
 	var known Operation

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTableOfOperationsHasTheTimeLimitAndRateLimitOfEach(t *testing.T) {
+func TestTableOfOperationsHasEachTimeLimitAndRateLimit(t *testing.T) {
 	text, err := os.ReadFile("operations.go")
 	require.NoError(t, err)
 	for name, op := range operations {

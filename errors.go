@@ -16,8 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// afterRefusal is the error of a call whose last attempt was refused, and which ended before the next attempt, for
-// example because ctx ended.
+// afterRefusal is the error of a call that ended between a refusal and the next attempt, for example because ctx ended.
 type afterRefusal struct {
 	end     error
 	refusal *APIError

@@ -59,8 +59,7 @@ func Retryable(err error) bool {
 	return false
 }
 
-// chain returns err and the errors below it, outermost first. The parameter below is a function that returns the causes
-// of one error: unwrapped or causes.
+// chain returns err and the errors below it, outermost first. The function below is unwrapped or causes.
 func chain(err error, below func(error) []error) (all []error) {
 	if err == nil {
 		return nil
@@ -124,7 +123,6 @@ type ownError interface {
 	details() details
 }
 
-// details are what an error knows about its call. Unknown details are empty.
 type details struct {
 	operation          Operation
 	reference          string

@@ -68,8 +68,8 @@ func (e *APIError) Is(target error) bool {
 	return row != nil && !e.unknown && target == error(&row.sentinel)
 }
 
-// row returns the row of kindRows that matches the answer, or nil. Rows whose field first is set are tried before all other rows.
-// Then a row with the code comes before a row with the HTTP status.
+// row returns the row of kindRows that matches the answer, or nil. It tries the rows with the field first, then the rows
+// with the code, then the rows with the HTTP status.
 func (e *APIError) row() *kindRow {
 	status := func(r *kindRow) bool {
 		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)

@@ -29,7 +29,6 @@ func (k ErrorKind) HTTPStatus() int {
 	return http.StatusInternalServerError // k is not a kind of this package
 }
 
-// kindRow describes a kind: its sentinel, its HTTP status, and the answers of the service that belong to it.
 type kindRow struct {
 	sentinel   // the sentinel of the kind; its text is empty if the kind has no sentinel, or several
 	httpStatus int
@@ -44,8 +43,7 @@ type answers struct {
 	// these operations.
 	listedFor []Operation
 	next      string // advice on the next step
-	// only has the operations that can have the kind; nil: all. If only is set, the status counts only in an enveloped
-	// answer.
+	// only, if set, lists the operations that can have the kind. The status then counts only in an enveloped answer.
 	only []Operation
 	// first: if the answer has this status or this word, the answer has this kind, whatever its code is.
 	first bool
@@ -137,17 +135,16 @@ type sentinel struct {
 func (s *sentinel) Error() string   { return s.text }
 func (s *sentinel) kind() ErrorKind { return s.of }
 
-// again reports whether the call may succeed later. It is used only if a sentinel is returned without an error type, as
-// a fake may do. Each error type has its own method again.
+// again is called only for a sentinel that is returned without an error type, as a fake may do.
 func (s *sentinel) again() bool { return s.of.passes() }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
 
-// sentinelOf returns the sentinel of a kind that has exactly one.
+// sentinelOf returns the sentinel of a kind that has exactly one sentinel.
 func sentinelOf(kind ErrorKind) error { return &kind.row().sentinel }
 
 // The sentinels for errors.Is. An *APIError matches at most one of the sentinels that are declared before ErrNotSent.
-// If the answer has a documented code, the code decides which one; otherwise the HTTP status decides.
+// A documented code selects the sentinel. Without a documented code, the HTTP status selects the sentinel.
 var (
 	// ErrParam: a parameter was refused (code 100000400 of HotelsMetadata, HotelList and Book, HTTP 400).
 	ErrParam = sentinelOf(KindParam)
@@ -176,7 +173,7 @@ var (
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
 	ErrUpstreamTimeout = sentinelOf(KindUpstreamTimeout)
 	// ErrProxyAuth: a proxy on the way requires other credentials (HTTP 407, also as a *TransportError). The call is not sent
-	// again, because proxies lock accounts.
+	// again, because a proxy may lock an account after several refusals.
 	ErrProxyAuth = sentinelOf(KindProxyAuth)
 	// ErrNotSent: your own RoundTripper, such as a circuit breaker, wraps ErrNotSent to prove that it did not send
 	// the request. The client then treats the failure like a dial error: see "Retries and unknown outcomes".

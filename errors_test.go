@@ -45,8 +45,7 @@ func matchedSentinels(err error) []error {
 	return slices.DeleteFunc(slices.Clone(sentinels), func(sentinel error) bool { return !errors.Is(err, sentinel) })
 }
 
-// A documented code decides which sentinel the error matches. Without a documented code the HTTP status decides.
-func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
+func TestDocumentedCodeSelectsTheSentinelBeforeTheStatus(t *testing.T) {
 	const read, voucher, book = hotelstays.OpCheckAvail, hotelstays.OpOrderVoucher, hotelstays.OpBook
 	const cancel, ticket = hotelstays.OpCancel, hotelstays.OpTicket
 	code := func(n int) string { return fmt.Sprintf(`{"code":%d,"msg":"m"}`, n) }
@@ -465,7 +464,7 @@ func TestErrorsInALogHaveTheSameAttributes(t *testing.T) {
 	assert.Empty(t, hotelstays.RequestIDOf(nil))
 }
 
-// If errors wrap each other, one of them decides the kind.
+// Of errors that wrap each other, an unknown outcome decides the kind, then the end of a ctx, then the outermost error.
 func TestEachErrorHasItsKind(t *testing.T) {
 	cause := errors.New("cause")
 	api := func(op hotelstays.Operation, status, code int) error {
@@ -626,7 +625,6 @@ func inSource(t *testing.T, pattern string) (matches [][]string) {
 	return matches
 }
 
-// If no token could be fetched after a 401 of the call, the error is only about the token.
 func TestErrorAfterA401IsAboutTheTokenThatCouldNotBeFetched(t *testing.T) {
 	tickets := 0
 	cred := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}

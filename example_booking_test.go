@@ -169,7 +169,7 @@ func ExampleClient_BookAndRecover() {
 
 	outcome, err := client.BookAndRecover(ctx, booking)
 	if err != nil {
-		fmt.Println(err) // refused, or ctx ended: then continue with outcome.Recovery
+		fmt.Println(err) // Book was refused, or ctx ended; after the end of ctx continue with outcome.Recovery
 		return
 	}
 	switch outcome.State {
@@ -186,7 +186,7 @@ func ExampleClient_BookAndRecover() {
 	// Book was sent 1 time
 }
 
-// The service makes the order, but its answer is lost. The stored recovery finds it, in this process or in a new one.
+// The service makes the order, but its answer is lost. The stored recovery finds the order, also in a new process.
 func ExampleClient_RecoverBooking() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -257,8 +257,7 @@ func clientOf(srv *hotelstaystest.Server, opts ...hotelstays.Option) *hotelstays
 	return client
 }
 
-// prepareBooking searches the sandbox's first city and returns a request that books a
-// fully refundable offer of its cheapest hotel under a reference.
+// prepareBooking returns a request that books a fully refundable offer of the cheapest hotel in the sandbox's first city.
 func prepareBooking(ctx context.Context, srv *hotelstaystest.Server, client *hotelstays.Client, reference string) *hotelstays.BookRequest {
 	found, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure,

@@ -79,8 +79,8 @@ func ExampleClient_Ticket() {
 	// refused: true
 }
 
-// A client with an OAuthCredential fetches its access tokens. OAuthToken fetches one with fewer
-// scopes, for a program that needs no more.
+// A client with an OAuthCredential fetches its access tokens. OAuthToken fetches an access token with fewer scopes, for
+// another program.
 func ExampleClient_OAuthToken() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.Config{
@@ -117,8 +117,8 @@ func ExampleClient_Account() {
 	// Output: true
 }
 
-// NewTransport returns the transport of New, to be changed and passed to WithHTTPClient. Here it
-// trusts a certificate that the machine does not know.
+// Change the transport that NewTransport returns, and pass it to WithHTTPClient. Here the transport trusts a certificate
+// that the machine does not know.
 func ExampleNewTransport() {
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{TLS: true})
 	defer srv.Close()

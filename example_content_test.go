@@ -62,7 +62,7 @@ func ExampleClient_WalkDestinations() {
 }
 
 // One page of a destination's hotels. PlatformHotelID stays the same, so use it as the key of a catalogue. A hotel without
-// it is not yet matched to the master catalogue.
+// a PlatformHotelID is not yet matched to the master catalogue.
 func ExampleClient_HotelsMetadata() {
 	srv, client := startSandbox()
 	defer srv.Close()

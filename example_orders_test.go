@@ -38,7 +38,7 @@ func ExampleClient_FindOrder() {
 	// there is no order ref-2
 }
 
-// An empty list proves that there is no order only if it is complete.
+// An empty list proves that there is no order only if the list is complete.
 func ExampleQueryOrdersResponse_Complete() {
 	srv, client := startSandbox(hotelstaystest.Config{})
 	defer srv.Close()
@@ -50,7 +50,7 @@ func ExampleQueryOrdersResponse_Complete() {
 	// Output: 0 true
 }
 
-// AwaitOrder polls until the supplier has decided. With a WakeHub, a webhook makes it poll immediately.
+// AwaitOrder polls until the supplier has decided. With a WakeHub, a webhook makes AwaitOrder poll immediately.
 func ExampleClient_AwaitOrder() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.Config{ConfirmAfter: hotelstaystest.AtOnce})
@@ -123,8 +123,8 @@ func ExampleClient_Cancel() {
 	// Output: cancelled, the supplier keeps 0.00 USD
 }
 
-// The answer to Cancel is lost, and the order is read back. Only WithServiceFacts says whether its status means
-// cancelled.
+// The answer to Cancel is lost, and the order is read back. Only WithServiceFacts says whether the status of the order
+// means cancelled.
 func ExampleClient_CancelAndRead() {
 	ctx := context.Background()
 	srv, client := startSandbox()

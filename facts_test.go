@@ -162,7 +162,6 @@ func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 	}
 }
 
-// An empty list proves nothing in a partial answer, or in an answer that is too large for an empty list.
 func TestPartialOrLargeAnswerProvesNoAbsence(t *testing.T) {
 	for want, answer := range map[string]fixedAnswer{
 		"HTTP 206":                 {Status: 206, Body: `{"code":0,"data":{"orders":[]}}`},

@@ -83,7 +83,6 @@ func causeOf(err error) error {
 	return err
 }
 
-// errorAs requires that err is or wraps an E, and returns the E.
 func errorAs[E error](t testing.TB, err error, what ...any) (found E) {
 	t.Helper()
 	require.ErrorAs(t, err, &found, what...)

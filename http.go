@@ -16,8 +16,7 @@ import (
 
 const minTLS = tls.VersionTLS12
 
-// defaultTransport uses the present value of http.DefaultTransport for each request, because test mocks replace that
-// variable.
+// defaultTransport reads http.DefaultTransport for each request, because test mocks replace this variable.
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -30,7 +29,7 @@ func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleConnections() }
 
-// NewTransport returns a transport like the one that New uses without WithHTTPClient. To change its proxy,
+// NewTransport returns a transport with the settings that New uses without WithHTTPClient. To change its proxy,
 // certificates or number of connections, change the returned transport and pass it to WithHTTPClient. The
 // transport takes its proxy from the environment, and uses TLS 1.2 or later and HTTP/2. It keeps up to 256 idle connections
 // to a host for 45 seconds.
@@ -59,8 +58,8 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// streamTransport returns a transport like that of NewTransport, but with HTTP/1.1 only. Over HTTP/2, net/http would
-// buffer up to 4 MiB for each stream whose loop is slow.
+// streamTransport is like NewTransport, but speaks only HTTP/1.1. Over HTTP/2, net/http would buffer up to 4 MiB for each
+// stream whose loop is slow.
 func streamTransport() *http.Transport {
 	t := NewTransport()
 	t.Protocols = new(http.Protocols)
@@ -68,8 +67,7 @@ func streamTransport() *http.Transport {
 	return t
 }
 
-// dialControl is the key of a function in ctx. Before the function dial connects to an address, it calls this function,
-// which may refuse the address.
+// dialControl is the ctx key of a net.Dialer.Control function, which may refuse an address before dial connects.
 type dialControl struct{}
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -26,7 +26,6 @@ type Observer struct {
 	HelperEnd   func(ctx context.Context, info CallInfo)
 }
 
-// observerFuncs holds the functions of an Observer that are called for a call, or for a helper.
 type observerFuncs struct {
 	start func(context.Context, CallStart) context.Context
 	end   func(context.Context, CallInfo)
@@ -114,14 +113,13 @@ func (o *observation) timeline() *transport.Timeline {
 	return &o.attempts
 }
 
-// rateLimit records the account and the priority with which the call waits for the rate limit.
 func (o *observation) rateLimit(req RateLimitRequest) {
 	if o != nil {
 		o.info.Account, o.info.Priority = req.Account, req.Priority
 	}
 }
 
-// received records the final answer. The parameter decoded is how long the decoding of the answer has taken so far.
+// received records the final answer. The time decoded is how long the decoding of the answer has taken so far.
 func (o *observation) received(answer *transport.Answer, decoded time.Duration, requestID, traceID string) {
 	if o == nil {
 		return
@@ -133,7 +131,6 @@ func (o *observation) received(answer *transport.Answer, decoded time.Duration, 
 	}
 }
 
-// yieldsFirstHotel records the time of a stream's first hotel.
 func (o *observation) yieldsFirstHotel() {
 	if o != nil {
 		o.info.FirstHotel = time.Since(o.start)

@@ -183,7 +183,7 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	})
 }
 
-// DecodeTime includes the work after the answer, here a slow logger. The duration of an attempt does not include it.
+// Here a slow logger works after the answer. The duration of an attempt does not include this work.
 func TestDecodeTimeIncludesTheWorkAfterTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
@@ -226,8 +226,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// An invalid call, or an iterator without a loop, sends nothing. It does not call the observer, and takes no slot of the
-// rate limit.
+// An invalid call, or an iterator without a loop, sends nothing and takes no slot of the rate limit.
 func TestObserverSeesNoInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)

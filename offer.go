@@ -170,8 +170,7 @@ func (d OfferDiff) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// from stores in each change the net total of the offer that the traveller saw, because Within compares with this
-// total.
+// from stores the net total that the traveller saw in each change, because Within compares with this total.
 func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
 	for i := range d.Changes {
 		d.Changes[i].seenNet = seen.TotalRate.NetRate
@@ -207,8 +206,7 @@ func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
 	d.Changes = append(d.Changes, change)
 }
 
-// rises returns how much each amount rose. The result onlyAmounts is false if anything else differs, such as a
-// currency.
+// rises returns how much each amount rose. onlyAmounts is false if anything else differs, such as a currency.
 func (c OfferChange) rises() (all []types.Money, onlyAmounts bool) {
 	if len(c.seen) != len(c.now) || len(c.now) == 0 {
 		return nil, false

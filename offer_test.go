@@ -183,8 +183,7 @@ func TestCompareOrderSkipsFieldsThatTheOrderLacks(t *testing.T) {
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), nil).Within(hotelstays.Tolerance{}))
 }
 
-// Each amount that rises must be within the limit, and in the currency of the limit. An amount that falls does not
-// compensate a rise.
+// The limit must be in the currency of the amount. An amount that falls does not compensate a rise.
 func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	offer := func(taxes ...string) *types.RoomRatePkg {
 		o := seenOffer()
@@ -214,8 +213,7 @@ func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	}
 }
 
-// A limit in percent is always a share of the net total that the traveller saw, also for taxes and fees. If an amount is
-// set, too, both limits apply.
+// The net total that the traveller saw counts, also for taxes and fees. If an amount is set, too, both limits apply.
 func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	net := func(seen, now *types.Money) func(seen, now *types.RoomRatePkg) {
 		return func(was, is *types.RoomRatePkg) { was.TotalRate.NetRate, is.TotalRate.NetRate = *seen, *now }
@@ -265,7 +263,7 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	assert.False(t, diff.Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.49")}))
 }
 
-// The JSON has no exact amounts, so a decoded diff accepts no change of an amount.
+// The JSON has no exact amounts.
 func TestDecodedOfferDiffAcceptsNoChangeOfAnAmount(t *testing.T) {
 	cheaper := seenOffer()
 	cheaper.TotalRate.NetRate.Amount = "100"

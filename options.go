@@ -243,9 +243,9 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// WithTraceIDFrom uses the result of the function id as the Trace-Id of each call, such as the trace id that your program keeps in ctx.
-// ctx is the ctx of your call, before Observer.CallStart; in a helper it has the helper's span. The examples of
-// contrib/hotelstaysotel show it with OpenTelemetry.
+// WithTraceIDFrom uses the result of the function id as the Trace-Id of each call, such as the trace id that your program
+// keeps in ctx. ctx is the ctx of your call, before Observer.CallStart; in a helper ctx has the helper's span. The examples
+// of contrib/hotelstaysotel show this option with OpenTelemetry.
 //
 // If the result is empty or cannot be a header value, the call has a new id, as without this option. WithTraceID of a call
 // wins. The function must be safe for concurrent use.
@@ -271,8 +271,8 @@ func WithTokenStore(s TokenStore) Option {
 	return notNil("WithTokenStore", s, func(c *config) { c.store = s })
 }
 
-// WithObserver calls the functions of o at the start and at the end of every call and helper. Several observers are called in their order
-// at the start, and in reverse order at the end.
+// WithObserver calls the functions of o at the start and at the end of every call and helper. Several observers are called
+// in their order at the start, and in reverse order at the end.
 func WithObserver(o Observer) Option {
 	return clientOption(func(c *config) {
 		if o.CallStart == nil && o.CallEnd == nil && o.HelperStart == nil && o.HelperEnd == nil {

@@ -43,8 +43,8 @@ type CallOptions struct {
 	MaxVoucherBytes        int64
 }
 
-// CallOptionsOf returns the values of opts. Its error is a *ValidationError with all invalid options. It does not check
-// whether a method takes them.
+// CallOptionsOf returns the values of opts. The error is a *ValidationError with all invalid options. CallOptionsOf does
+// not check whether a method takes the options.
 func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	var set settings
 	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
@@ -145,7 +145,6 @@ var (
 	optMaxVoucherBytes  = ofCalls("WithMaxVoucherBytes", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
 )
 
-// optionScope says on which methods an option has an effect.
 type optionScope struct {
 	methods string // the methods in words, for error texts
 	// has reports whether a method takes the option. The parameter row is the operation whose options the method takes,
@@ -195,13 +194,12 @@ func onlyMethods(methods ...Operation) optionScope {
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
 	CallOptions
-	hasPriority bool   // whether Priority was set: PriorityDefault is the zero value, so Priority does not show this
+	hasPriority bool   // whether Priority was set, because PriorityDefault is the zero value
 	test        string // the value of the header Test, made from TestFlags
 	given       uint64 // has a bit for each option that was set
-	faults             // the problems of the options
+	faults
 }
 
-// eachOption calls the function apply for each option that is not nil.
 func eachOption[O any](f *faults, opts []O, apply func(O)) {
 	for _, opt := range opts {
 		if any(opt) == nil {
@@ -238,7 +236,6 @@ func (s settings) forCall(op Operation) CallOption {
 	return callOption(func(call *settings) { *call = s })
 }
 
-// inherit copies the client's values of options that s does not have.
 func (s *settings) inherit(client *settings) {
 	for _, o := range optionRows {
 		if o.inherit != nil {
@@ -247,7 +244,6 @@ func (s *settings) inherit(client *settings) {
 	}
 }
 
-// orPriority sets the priority to p if s has no priority.
 func (s *settings) orPriority(p Priority) {
 	if !s.hasPriority {
 		s.Priority = p
@@ -258,8 +254,6 @@ type callOption func(*settings)
 
 func (o callOption) applyCall(s *settings) { o(s) }
 
-// option returns an option that calls the function set. If problem is not empty, the option adds the problem to the faults
-// instead.
 func (o *optionRow) option(problem string, set func(*settings)) callOption {
 	return func(s *settings) {
 		s.given |= o.given

@@ -159,7 +159,7 @@ func TestCallOptionsOfReturnsTheValues(t *testing.T) {
 	assert.Equal(t, []string{"WithMarket", "opts"}, faultPaths(t, err))
 }
 
-// Each call of a helper has the helper's options. A download takes only the timeout.
+// A download takes only the timeout.
 func TestHelpersPassOptionsToTheirCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second),
@@ -201,7 +201,7 @@ func TestHelpersPassOptionsToTheirCalls(t *testing.T) {
 	})
 }
 
-// The caller's functions make an id and a time for each attempt, also of the calls that fetch tokens.
+// The caller's functions also make the ids and times of the calls that fetch tokens.
 func TestEachAttemptHasItsOwnRequestIDAndTimestamp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -295,7 +295,7 @@ func TestMaxAttemptsLimitsTheRequestsOfACall(t *testing.T) {
 	}
 }
 
-// WithHeader refuses a header that the client sets itself. The error says what to use instead, and quotes no value.
+// The error says what to use instead, and quotes no value.
 func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
 	const reserved = "only the client sets"
 	for name, instead := range map[string]string{

@@ -47,7 +47,7 @@ type QueryOrdersResponse struct {
 	Orders []types.Order `json:"orders"`
 	Meta   ResponseMeta  `json:"-"`
 
-	// more describes a sign in the answer that an empty list of orders may be incomplete, or is "".
+	// more describes a sign that an answer without orders may be incomplete; empty: there is no sign.
 	more string
 }
 
@@ -117,8 +117,8 @@ var (
 )
 
 // signOfMore returns the name of a member that may announce more results, or "". QueryOrders documents no such member,
-// so signOfMore looks for names that other APIs use. It also searches members whose names contain below[0], and in
-// these the members whose names contain below[1].
+// so signOfMore looks for names that other APIs use. It also searches inside the members whose names contain below[0].
+// Inside such a member it searches the members whose names contain below[1].
 func signOfMore(object []byte, below ...string) string {
 	members := json.NewDecoder(bytes.NewReader(object))
 	if start, _ := members.Token(); start != json.Delim('{') {
@@ -176,7 +176,6 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 		TraceID: resp.Meta.TraceID, Err: why}
 }
 
-// readOrder queries the order under a reference. It returns nil if a complete answer has no such order.
 func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption) (*types.Order, ResponseMeta, error) {
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, opt)
 	if err != nil {
@@ -261,8 +260,8 @@ func (c *Client) StatusMeanings() StatusMeanings {
 	return StatusMeanings{}
 }
 
-// decided reports whether AwaitOrder ends with this status. If no status is known to be final, every status that is not
-// open ends it.
+// decided reports whether AwaitOrder ends with this status. If s lists no final status, every status that is not open ends
+// the wait.
 func (s StatusMeanings) decided(status types.OrderStatus) bool {
 	state := s.StateOf(status)
 	none := len(s.Confirmed)+len(s.Cancelled) == 0

@@ -45,9 +45,9 @@ type CancelResponse struct {
 func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
 
 // Cancel cancels an order. The error is ErrCancelRefused if the order cannot be cancelled online, and ErrNotFound if it does
-// not exist. For an order of another account the error is one of these two. After an *OutcomeUnknownError nobody knows yet
-// whether the order was cancelled: read it with QueryOrders. The end of ctx can cause this error, too. Cancel is sent again
-// only if the attempt before provably did nothing.
+// not exist. An order of another account causes either error. The error is an *OutcomeUnknownError, also after the end of
+// ctx, if nobody knows yet whether the order was cancelled: read the order with QueryOrders. Cancel is sent again only if
+// the attempt before provably did nothing.
 func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
 	return invoke(ctx, c, OpCancel, req, opts)
 }
@@ -57,15 +57,13 @@ type CancelOutcome struct {
 	// Response is the answer to Cancel, or nil if there was no answer. The error may still be nil, because Order shows
 	// that the order is cancelled.
 	Response *CancelResponse
-	// Order is the order that was read afterwards, or nil if that failed.
+	// Order is the order that was read after Cancel, or nil if the read failed or found no order.
 	Order *types.Order
-	// State is the meaning of Order.Status. If Order is nil, it is the meaning of Response.Status. It is OrderStateUnknown
-	// unless the status is 0 or 1, or in ServiceFacts.StatusMeanings.
+	// State is the meaning of Order.Status, or of Response.Status if Order is nil. State is OrderStateUnknown unless the
+	// status is 0 or 1, or in ServiceFacts.StatusMeanings.
 	State OrderState
 }
 
-// after returns the state of an order after Cancel. If the parameter order is nil, it returns the state in the answer
-// to Cancel.
 func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderState {
 	switch {
 	case order != nil:
@@ -76,8 +74,6 @@ func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderSta
 	return OrderStateUnknown
 }
 
-// bySupplier returns the order with this SupplierReferenceNo. If no order or several orders have this number, the error
-// is the receiver e.
 func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, error) {
 	found := slices.DeleteFunc(slices.Clone(e.Orders), func(o types.Order) bool { return o.SupplierReferenceNo != reference })
 	if len(found) != 1 {

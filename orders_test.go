@@ -428,7 +428,6 @@ func TestUnreadableStatusIsNotOpen(t *testing.T) {
 	}
 }
 
-// The QueryOrders request has each option of the call that QueryOrders accepts.
 func TestCancelAndReadPassesOptionsToQueryOrders(t *testing.T) {
 	service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"orders":[]}}`}
 	_, err := clientThrough(t, service).CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
@@ -441,7 +440,6 @@ func TestCancelAndReadPassesOptionsToQueryOrders(t *testing.T) {
 	}
 }
 
-// A poll that fails temporarily is repeated. Any other failure ends the wait.
 func TestPollsContinueOnlyAfterTemporaryFailures(t *testing.T) {
 	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {

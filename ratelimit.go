@@ -72,8 +72,8 @@ func (p Priority) String() string {
 type Permit interface {
 	// Sent is called when the request leaves, at most once.
 	Sent()
-	// Done is the last call, and is called once: when the answer has begun or the attempt has failed. If Sent was not
-	// called, no request was sent, and the slot is free immediately.
+	// Done is called once, when the answer has begun or the attempt has failed. If Sent was not called before, no request
+	// was sent, and the slot is free immediately.
 	Done(PermitResult)
 }
 
@@ -123,8 +123,6 @@ type processLimiter struct {
 	windows   map[RateLimitKey]*ratelimit.Window
 }
 
-// window returns the window of a key. It returns nil if the operation has no rate limit, unless the key was paused or
-// the parameter pause is true.
 func (l *processLimiter) window(key RateLimitKey, pause bool) *ratelimit.Window {
 	limit := key.Operation.RateLimit()
 	l.mu.Lock()

@@ -150,7 +150,7 @@ func TestAccountsGetTicketsAtTheRateLimit(t *testing.T) {
 	}
 }
 
-func TestTimeLimitOfATicketBeginsWithItsSlot(t *testing.T) {
+func TestWaitForASlotIsNotPartOfTheTimeLimitOfTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		limiter := hotelstays.NewRateLimiter(nil)
@@ -204,7 +204,6 @@ func TestSpellingsOfABaseURLShareARateLimit(t *testing.T) {
 	})
 }
 
-// accountCounter counts the requests of each account.
 type accountCounter struct {
 	hotelstays.RateLimiter
 	mu       sync.Mutex
@@ -249,8 +248,8 @@ func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 }
 
 // Server-Cost-Milliseconds is the time from a request's arrival to the first byte of its answer, and may be rounded up.
-// So the header proves a latest time of the arrival. Without the header, only the margin counts.
-func TestNextRequestWaitsForTheArrivalThatServerCostProves(t *testing.T) {
+// So the header proves a latest time of the arrival. Without the header, the slot's second begins when the request leaves.
+func TestServerCostProvesWhenARequestArrived(t *testing.T) {
 	for cost, want := range map[string]time.Duration{
 		"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms,
 	} {
@@ -267,7 +266,7 @@ func TestRequestWithHTTP429UsesASlot(t *testing.T) {
 
 const ms = time.Millisecond
 
-// sixthTicket returns when the sixth Ticket request is sent. The limit is five per second, and each answer takes half a second.
+// sixthTicket returns when the sixth Ticket request is sent. The limit is five a second. Each answer takes half a second.
 func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	var left atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
@@ -292,7 +291,6 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	return time.Duration(left.Load())
 }
 
-// A caller whose deadline comes before the end of a pause gets its error immediately.
 func TestPauseBeyondTheDeadlineFailsImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, answering(429, `{"code":100000429,"msg":"slower"}`, "Retry-After", "3600"), hotelstays.WithMaxAttempts(4))
@@ -310,8 +308,7 @@ func TestPauseBeyondTheDeadlineFailsImmediately(t *testing.T) {
 	})
 }
 
-// A 429 also pauses an operation whose rate limit is undocumented, for all clients of the limiter. It pauses no other
-// operation.
+// The pause after a 429 applies to all clients of the limiter, but to no other operation.
 func TestPauseAppliesToOperationsWithoutARateLimit(t *testing.T) {
 	do := func(path string) operationCall {
 		return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {

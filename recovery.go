@@ -75,8 +75,8 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 //   - Without an outcome: a refusal, or invalid input. Nothing was booked. If the code of a refusal is undocumented for
 //     Book, a poll has checked that there is no order.
 //   - With an outcome, an *OutcomeUnknownError: ctx ended. Continue with the Recovery of the outcome.
-//   - With an outcome, the error of WithSaveRecovery's function after a poll. If the outcome is still unknown, it is the
-//     Err of an *OutcomeUnknownError.
+//   - With an outcome, the error of WithSaveRecovery's function after a poll. If the outcome is still unknown, an
+//     *OutcomeUnknownError wraps the function's error.
 //   - With an outcome of BookingFound, a *ReferenceReusedError: the Order has other dates than Expect.
 //
 // WithSaveRecovery lets a booking survive the end of the process.
@@ -136,7 +136,7 @@ func (r *BookingRecovery) doubt(err error) (unknown *OutcomeUnknownError, refusa
 }
 
 // undocumentedRefusal reports whether Book was refused with a code that is undocumented for Book, so that the order may
-// exist. A 401 or a 429 does not count, because the service sends it instead of booking.
+// exist. A 401 or a 429 does not count, because with these statuses the service refuses before it books.
 func (e *APIError) undocumentedRefusal() bool {
 	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&
 		e.HTTPStatus != http.StatusUnauthorized && e.HTTPStatus != http.StatusTooManyRequests
@@ -283,8 +283,6 @@ func (r *BookingRecovery) found(order *types.Order, meta ResponseMeta) (*Booking
 	return &BookingOutcome{State: BookingFound, Order: order, Changes: changes, Recovery: r, Meta: meta}, err
 }
 
-// pollOption returns the options of a poll: the market and the user of the booking, a timeout that ends before the next
-// poll, and by default PriorityInteractive.
 func (run *recoveryRun) pollOption() CallOption {
 	set := run.set
 	set.orPriority(PriorityInteractive)
@@ -302,8 +300,6 @@ func (run *recoveryRun) save(ctx context.Context) error {
 	return transport.WithoutCause(ctx, run.set.SaveRecovery(ctx, run.recovery))
 }
 
-// saveAfter saves the recovery after a poll. If saving fails and the outcome is unknown, the error is an
-// *OutcomeUnknownError.
 func (run *recoveryRun) saveAfter(ctx context.Context, outcome *BookingOutcome) error {
 	err := run.save(ctx)
 	switch {

@@ -20,8 +20,8 @@ type BookingRecovery struct {
 	Market      string `json:"market,omitempty"`
 	UserRef     string `json:"userRef,omitempty"`
 	// EndedAt is when Book ended. It is zero if the recovery was stored before Book. Then the schedule starts with the first
-	// poll. If that poll is made during Book, absence may be reported too early. So another process must first wait until
-	// Book has certainly ended: for the time limit of Book, counted from the time when the recovery was stored. The limit is
+	// poll, and a first poll during Book could report absence too early. So another process must first wait until Book has
+	// certainly ended: for the time limit of Book, counted from the time when the recovery was stored. The limit is
 	// OpBook.Timeout(), unless WithTimeout or ctx set another limit.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
 	Polls    int       `json:"polls"` // how many poll times of the schedule have passed
@@ -30,12 +30,12 @@ type BookingRecovery struct {
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 
-// recoverySchedule has the times of the polls, from the end of Book. As the document says, the pauses double from 30
-// seconds on, and polling ends after ten minutes.
+// recoverySchedule lists the times of the polls, counted from the end of Book. As the document says, the pauses double
+// from 30 seconds on, and polling ends after ten minutes.
 var recoverySchedule = []time.Duration{0, 30 * time.Second, 90 * time.Second, 210 * time.Second, 450 * time.Second, recoveryEnd}
 
 const (
-	// recoveryEnd ends the schedule. Only a poll at this time or later proves absence.
+	// recoveryEnd ends the schedule. Unless Book was refused, only a poll at this time or later proves absence.
 	recoveryEnd = 600 * time.Second
 	// recoveryPollTimeout bounds one poll. It is shorter than every pause between two polls.
 	recoveryPollTimeout = 20 * time.Second

@@ -32,7 +32,7 @@ var (
 	bookMade = hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true} // the order exists
 )
 
-// allPolls has the seconds at which a whole recovery polls, counted from the end of Book.
+// allPolls lists the seconds at which a whole recovery polls, counted from the end of Book.
 var allPolls = []float64{0, 30, 90, 210, 450, 600}
 
 // pollFault returns f as a fault that hits every poll.
@@ -96,7 +96,6 @@ func (w *recoveryWorld) polls(from time.Time) []float64 {
 	return at
 }
 
-// inBubble runs a sub-test in a synctest bubble, whose clock is virtual.
 func inBubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
@@ -336,8 +335,7 @@ func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 	})
 }
 
-// A restarted process continues with the right poll, and does not repeat missed polls. With StepRecovery, each poll is
-// made by another process, which has read the recovery from JSON.
+// With StepRecovery, another process reads the recovery from JSON for each poll.
 func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 	for _, tc := range []struct {
 		died, back float64
@@ -458,8 +456,8 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 	})
 }
 
-// An empty answer from another environment or account would look like absence. So a recovery of another account, or an
-// invalid recovery, is refused before anything is sent, and is not changed.
+// An empty answer from another environment or account would look like absence. The client sends nothing, and does not
+// change the recovery. The same applies to an invalid recovery.
 func TestRecoveryOfAnotherAccountIsRefused(t *testing.T) {
 	const url = "https://api.example.test"
 	client := func(url string, cred hotelstays.Credential) *hotelstays.Client {
@@ -925,7 +923,7 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 	}
 }
 
-// The timeout of a call replaces the timeout of its client. A poll takes at most 20 seconds, even if the timeout is longer.
+// A shorter timeout of the call, or else of the client, limits the poll.
 func TestPollTakesAtMost20Seconds(t *testing.T) {
 	const s = time.Second
 	for _, tc := range []struct{ client, call, poll time.Duration }{
@@ -958,8 +956,7 @@ func TestPollTakesAtMost20Seconds(t *testing.T) {
 	}
 }
 
-// Only a poll ten minutes after Book proves absence. If the stored times are impossible, because a clock was set back,
-// the schedule begins again.
+// A clock that was set back makes stored times impossible. Such times must not let a poll prove absence too early.
 func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the time in a bubble
 	for name, tc := range map[string]struct {

@@ -80,7 +80,6 @@ type exchange struct {
 	fault    error
 }
 
-// parts holds the parts of a request that its call needs: the body, the reference, and the texts to redact.
 type parts struct {
 	body      any            // the request body, which is sent as JSON
 	session   string         // the value of the header Session-Id
@@ -130,7 +129,7 @@ func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) 
 	return unknown
 }
 
-// decode decodes the answer, or returns the error of the call. The result definite reports whether the error proves what the service
+// decode decodes the answer, or returns the error of the call. definite reports whether the error proves what the service
 // did.
 func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if x.Answer == nil || x.Err != nil {
@@ -216,7 +215,6 @@ var readOAuthRefusal = wire.Struct([]wire.Field[oauthRefusal]{
 
 func (v *oauthRefusal) decode(l *wire.Lexer) { readOAuthRefusal(l, v) }
 
-// noAnswer returns the error of a call that got no complete answer.
 func (x *exchange) noAnswer() (definite bool, err failure) {
 	if x.Answer != nil && errors.Is(x.Err, transport.ErrBodyTooLarge) {
 		return false, x.decodeError(fmt.Errorf("%w of %d bytes", x.Err, x.call.Policy.MaxBody))
@@ -367,7 +365,6 @@ func (x *exchange) message(msg string) string {
 	return redact.Shorten(text, maxMsg)
 }
 
-// header returns the headers of the answer, without the secret headers.
 func (x *exchange) header() http.Header {
 	h := x.Answer.Header
 	isSecret := func(name string, values []string) bool {

@@ -179,7 +179,6 @@ func TestAnswerWithoutItsMainFieldIsAnError(t *testing.T) {
 	}
 }
 
-// An answer may lack optional fields, and have undocumented ones.
 func TestAbsentAndUnknownFieldsAreTolerated(t *testing.T) {
 	for _, body := range []string{
 		`{"code":0,"data":{}}`,
@@ -344,7 +343,7 @@ func mistypedUnder(prefix string) []string {
 	return list
 }
 
-// An order with malformed fields is not lost: its other fields are read, and every mismatch is listed.
+// The other fields of the order are read, and every mismatch is listed.
 func TestOrderWithMalformedFieldsIsNotLost(t *testing.T) {
 	t.Run("Book", func(t *testing.T) {
 		resp, err := sendBook(t, clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":`+mistypedOrder+`}}`)))
@@ -738,7 +737,7 @@ func freshTarget(resp any) wire.Target {
 	return hotelstays.DecodeTarget(reflect.New(reflect.TypeOf(resp).Elem()).Interface(), true)
 }
 
-// requireAsOracle requires that the decoder reads an answer as the oracle does, which uses encoding/json.
+// requireAsOracle requires that the decoder agrees on an answer with the oracle, which uses encoding/json.
 func requireAsOracle(t testing.TB, body []byte, lenient bool, a oracle.Answer, want any, env wire.Envelope, got any, err error) {
 	t.Helper()
 	var mismatches wire.Mismatches
@@ -801,7 +800,7 @@ func TestLongListsAreRefusedBeforeTheyTakeMemory(t *testing.T) {
 	}{{"orders", `1,`, &hotelstays.QueryOrdersResponse{}}, {"list", `{},`, &hotelstays.HotelListResponse{}}} {
 		body := []byte(`{"code":0,"data":{"` + tc.list + `":[` + strings.Repeat(tc.element, length/len(tc.element)-20) + `{}]}}`)
 		bytes, _, err := decodeBytes(t, body, freshTarget(tc.resp))
-		assert.Less(t, bytes, 4*length+4*mib, tc.list) // of this, lists may take 2*length+4*mib
+		assert.Less(t, bytes, 4*length+4*mib, tc.list) // the lists alone may take 2*length+4*mib
 		assert.ErrorAs(t, err, new(*wire.UnusableError), tc.list)
 	}
 }

@@ -19,8 +19,8 @@ type HotelListStream struct {
 	ctx          context.Context
 	req          *HotelListRequest
 	set          settings
-	testHotels   iter.Seq2[*types.Hotel, error] // only NewHotelListStream sets it
-	testResponse *HotelListResponse             // only NewHotelListStream sets it
+	testHotels   iter.Seq2[*types.Hotel, error] // only NewHotelListStream sets testHotels and testResponse
+	testResponse *HotelListResponse
 
 	resp     *HotelListResponse
 	complete bool
@@ -46,10 +46,10 @@ func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListRe
 	return &HotelListStream{testHotels: hotels, testResponse: resp}
 }
 
-// Hotels makes the call and yields the hotels of HotelList, in the same order. Each loop over it is a new call. An error
-// ends the iteration. A refusal or an invalid answer may show only after the hotels, so use them only provisionally until
-// the loop has ended without an error. If the answer is cut off before the first hotel, the client sends the request again.
-// If it is cut off later, the error is a *TransportError with the number of hotels.
+// Hotels makes the call and yields the hotels of HotelList, in the same order. Each loop makes a new call. An error ends the
+// loop. A refusal or an invalid answer may show only after the hotels: the hotels are provisional until the loop has ended
+// without an error. If the answer is cut off before the first hotel, the client sends the request again. If the answer is
+// cut off later, the error is a *TransportError with the number of hotels.
 //
 // The time of the loop is part of the time of the call. A slow loop needs WithTimeout or a deadline of ctx, because the
 // default time limit is 60 seconds. Breaking out of the loop closes the answer, and over HTTP/1.1 its connection. Without
@@ -104,7 +104,6 @@ func (s *HotelListStream) receiveTest(yield func(*types.Hotel) bool) error {
 	return nil
 }
 
-// finish checks the answer once all hotels were yielded.
 func (s *HotelListStream) finish(r *hotelReader) error {
 	resp := &r.page
 	if err := r.read(resp, &resp.Meta, func() error { return s.req.check(resp, &r.exchange) }); err != nil {
@@ -115,7 +114,6 @@ func (s *HotelListStream) finish(r *hotelReader) error {
 	return nil
 }
 
-// hotelReader yields the hotels of an answer while it arrives.
 type hotelReader struct {
 	*invocation
 	search  *HotelListStream

@@ -189,8 +189,7 @@ func TestStreamAndHotelListAgreeOnCutAnswers(t *testing.T) {
 	}
 }
 
-// Each page has mismatches in random places. HotelList and the stream read it as encoding/json reads the page without
-// the mismatches.
+// Each page has mismatches in random places. HotelList and the stream read the rest of the page as encoding/json does.
 func TestStreamAndHotelListAgreeOnMismatches(t *testing.T) {
 	page, err := json.Marshal(filled(reflect.TypeFor[hotelstays.HotelListResponse]()).Interface())
 	require.NoError(t, err)
@@ -354,7 +353,7 @@ func (c slowConn) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// Breaking out of the loop at any hotel closes the answer, and is not an error.
+// Breaking out of the loop is not an error.
 func TestBreakClosesTheAnswerOfAStream(t *testing.T) {
 	page := smallPages()[0]
 	for at := range 2 {
@@ -614,7 +613,7 @@ func TestEachLoopOverAStreamSendsTheOriginalRequest(t *testing.T) {
 }
 
 // A stream also keeps at most one hotel in memory.
-func TestStreamKeepsTheSizeLimit(t *testing.T) {
+func TestStreamAboveMaxResponseBytesIsRefused(t *testing.T) {
 	page := smallPages()[0]
 	got := stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)-1))), anySearch())
 	require.ErrorAs(t, got.err, new(*hotelstays.DecodeError))

@@ -100,7 +100,7 @@ func TestIncompleteListingIsAnError(t *testing.T) {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages, noHasMore: tc.noHasMore, total: tc.total}
 				_, errs := collect(start(t.Context(), clientThrough(t, script), tc.first))
-				if !strings.Contains(listing, "three") { // three fetches at a time may ask for more
+				if !strings.Contains(listing, "three") { // three fetches at a time may ask for more pages than the loop needs
 					assert.Len(t, script.asked, tc.calls)
 				}
 				for i, session := range script.sessions {
@@ -241,7 +241,7 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 	}
 }
 
-// Leaving the loop stops the calls in progress. The bubble fails if a goroutine is left.
+// The bubble fails if a goroutine is left.
 func TestBreakStopsAllBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client, search := batchWorld(t, 125)
@@ -285,7 +285,7 @@ func TestCancelledBatchesNameTheirHotels(t *testing.T) {
 	}
 }
 
-func TestTextOfBatchErrorHasEachPartOnce(t *testing.T) {
+func TestBatchErrorRepeatsNoPartOfItsText(t *testing.T) {
 	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: types.CodeRateLimited, Msg: "slow down",
 		RequestID: "r-1"}
 	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}

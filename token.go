@@ -16,8 +16,8 @@ import (
 // Token is a token and its expiry. Package types declares it, because packages of internal/ use it as well.
 type Token = types.Token
 
-// TokenStore shares tokens between processes. If a method fails, or takes longer than two seconds, the client logs that
-// and continues without the store. Methods must return when ctx ends, and be safe for concurrent use. Package
+// TokenStore shares tokens between processes. If a method fails, or takes longer than two seconds, the client logs a
+// warning and continues without the store. Methods must return when ctx ends, and be safe for concurrent use. Package
 // hotelstaystest/storetest tests implementations.
 //
 // Tokens are secrets: encrypt them. Store Token.Value.Reveal(), because the JSON of a Token is redacted. A store may
@@ -27,7 +27,7 @@ type TokenStore interface {
 	// secret: without the secret nobody finds the token, and a new secret gets a new token. Keys are compared byte by
 	// byte.
 	Load(ctx context.Context, key string) (Token, error)
-	// Store stores t under key, until t.Expiry if that is set.
+	// Store stores t under key, until t.Expiry unless Expiry is zero.
 	Store(ctx context.Context, key string, t Token) error
 	// CompareAndDelete deletes the token under key, but only if its value is still the value of the parameter refused:
 	// another process may have stored a new token meanwhile.

@@ -54,7 +54,6 @@ func (e *ValidationError) details() details {
 // is Func.
 func (e *ValidationError) LogValue() slog.Value { return logValue(e) }
 
-// validation collects the faults of one call.
 type validation struct {
 	faults
 	loopback  bool // the base URL is a loopback address, so the callback URL may be a loopback address, too
@@ -114,7 +113,6 @@ func (f *faults) country(path, code string) {
 	}
 }
 
-// pageSize refuses a page size that is negative, or larger than the service allows.
 func (f *faults) pageSize(path string, size, limit int) {
 	if size < 0 || size > limit {
 		f.add(path, "is %d; it must lie between 1 and %d, or be 0 for the service's default", size, limit)
@@ -224,7 +222,7 @@ func (f *faults) baseURL(raw string) (base string, loopback bool) {
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
 		f.add("baseURL", "must be https; only loopback may be http")
 	}
-	// Each base URL has one spelling, because rate limits, shared tokens and recoveries are compared by it.
+	// Each base URL gets one spelling, because rate limits, shared tokens and recoveries belong to a base URL.
 	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
 	return strings.TrimRight(u.String(), "/"), loopback
 }

@@ -43,7 +43,7 @@ func faultPaths(t *testing.T, err error) []string {
 	return paths
 }
 
-// edited returns a copy of a valid request, to which it applies change.
+// edited applies change to a copy of a valid request.
 func edited[Q any](good Q, change func(*Q)) *Q {
 	change(&good)
 	return &good
@@ -452,7 +452,7 @@ func TestCallbackNeedsATicket(t *testing.T) {
 	}
 }
 
-// A loopback base URL allows loopback callbacks, but no other private addresses.
+// Other private addresses stay refused.
 func TestLoopbackClientMayUseLoopbackCallbacks(t *testing.T) {
 	for _, row := range []struct {
 		base, callback string

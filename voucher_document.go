@@ -64,10 +64,10 @@ func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
 	return nil
 }
 
-// DownloadVoucher downloads the document of v, unless v contains it, to a temporary file. It verifies the whole document, and
-// then writes it to w. The error is a *VoucherError with an error of VerifyVoucher, ErrVoucherLinkExpired, or an error of the
-// connection or of w. A nil w is a *ValidationError. The download ends with ctx or WithTimeout, and without a deadline after
-// five minutes. A broken download is not resumed.
+// DownloadVoucher puts the document of v into a temporary file, verifies the whole document, and then writes it to w. If v
+// contains the document, nothing is downloaded. The error is a *VoucherError with an error of VerifyVoucher,
+// ErrVoucherLinkExpired, or an error of the connection or of w. A nil w is a *ValidationError. The download ends with ctx or
+// WithTimeout, and without a deadline after five minutes. A broken download is not resumed.
 //
 // The request has no credentials. It follows up to three redirects if the voucher has a digest. The link and its redirects
 // must be https. They must lead to a public host, as ValidateCallbackURL defines it, and to public addresses, unless
@@ -139,7 +139,6 @@ func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir 
 	return tempFile{file, size}, nil
 }
 
-// renameTo syncs and closes the file, and renames it to path.
 func (f tempFile) renameTo(path string) error {
 	detail, err := "the verified document could not be written", errors.Join(f.Sync(), f.File.Close())
 	if err == nil {
@@ -196,7 +195,6 @@ func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types
 	return verdict(v, size, sum.Sum(nil), set)
 }
 
-// writeDocument writes the document in v, or downloads it.
 func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
@@ -319,7 +317,6 @@ func (d *VoucherDocument) Close() error {
 	return nil
 }
 
-// spoolVoucher gets the voucher of an order, and spools its document.
 func (c *Client) spoolVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, dir string) (*types.Voucher, tempFile, error) {
 	ask, reference := *req, req.anyReference()
 	for attempt := 1; ; attempt++ {

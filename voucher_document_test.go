@@ -569,9 +569,9 @@ func TestInvalidVoucherArgumentsAreRefused(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// beforeDownload returns a client that calls the function happens before its first download.
-func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *hotelstays.Client {
-	first := sync.OnceFunc(happens)
+// beforeDownload returns a client that calls act before its first download.
+func beforeDownload(t *testing.T, srv *hotelstaystest.Server, act func()) *hotelstays.Client {
+	first := sync.OnceFunc(act)
 	return newClient(t, srv, ticketOf(srv),
 		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 			if strings.HasPrefix(r.URL.Path, "/vouchers/") {

@@ -67,7 +67,7 @@ func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
 }
 
 // An unknown status also ends the wait. After a temporary failure the client polls again. Any other failure ends the
-// wait, and AwaitVoucher returns it with the last answer.
+// wait, and AwaitVoucher returns the failure with the last answer.
 func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	type server = *hotelstaystest.Server
 	fault := func(times int, f hotelstaystest.Fault) hotelstaystest.Fault {
@@ -81,8 +81,8 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 		name      string
 		config    hotelstaystest.Config // zero: the order is never confirmed
 		reference string                // empty: ref-1
-		at        float64               // the second at which happens runs
-		happens   func(server)
+		at        float64               // the second at which act runs
+		act       func(server)
 		fault     hotelstaystest.Fault
 		wakeups   []float64
 		within    time.Duration // the time limit of ctx; 0: an hour
@@ -92,18 +92,18 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 		err       error
 		says      string
 	}{
-		{name: "the voucher is ready", at: 47, happens: func(s server) { s.ConfirmOrder("ref-1") }, polls: []float64{0, 5, 10, 20, 50, 80},
+		{name: "the voucher is ready", at: 47, act: func(s server) { s.ConfirmOrder("ref-1") }, polls: []float64{0, 5, 10, 20, 50, 80},
 			ends: 80, status: types.VoucherGenerated}, // PENDING at 50 s, ready at 52 s
-		{name: "the voucher fails", at: 12, happens: func(s server) { s.FailVoucher("ref-1") }, polls: []float64{0, 5, 10, 20}, ends: 20,
+		{name: "the voucher fails", at: 12, act: func(s server) { s.FailVoucher("ref-1") }, polls: []float64{0, 5, 10, 20}, ends: 20,
 			status: types.VoucherFailed},
-		{name: "the order is cancelled", at: 6, happens: func(s server) { s.SetOrderStatus("ref-1", 3) }, polls: []float64{0, 5, 10}, ends: 10,
+		{name: "the order is cancelled", at: 6, act: func(s server) { s.SetOrderStatus("ref-1", 3) }, polls: []float64{0, 5, 10}, ends: 10,
 			status: types.VoucherCancelled},
 		{name: "an unknown status", fault: fault(-1, status(200, voucherAnswer("ARCHIVED", nil))), polls: []float64{0}, status: "ARCHIVED"},
 		{name: "ctx ends", within: 2 * time.Minute, polls: []float64{0, 5, 10, 20, 50, 80, 110}, ends: 120,
 			status: types.VoucherNotGenerated, err: context.DeadlineExceeded, says: waited},
 		{name: "ctx ends, and each poll failed", within: time.Minute, fault: fault(-1, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}),
 			ends: 60, err: context.DeadlineExceeded, says: "the last poll failed: OrderVoucher: "},
-		{name: "wake-ups do not change the schedule", at: 31, happens: func(s server) { s.ConfirmOrder("ref-1") }, wakeups: []float64{3, 37},
+		{name: "wake-ups do not change the schedule", at: 31, act: func(s server) { s.ConfirmOrder("ref-1") }, wakeups: []float64{3, 37},
 			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // ready at 36 s, woken at 37 s
 		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
 			status: types.VoucherGenerated},
@@ -116,7 +116,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 			w := newRecoveryWorld(t, tc.config)
 			w.offer.Book(t, w.client, "ref-1")
 			start := time.Now()
-			at(t, tc.at, func() { tc.happens(w.Server) })
+			at(t, tc.at, func() { tc.act(w.Server) })
 			w.inject(tc.fault)
 			ctx := within(t, cmp.Or(tc.within, time.Hour))
 
@@ -438,7 +438,7 @@ func TestDownloadVoucherUsesACheckedConnection(t *testing.T) {
 	}
 }
 
-// A document does not use the HTTP/2 of TLSNextProto, because that would keep its connection open.
+// A document does not use the HTTP/2 of TLSNextProto, whose connections stay open.
 func TestDownloadVoucherClosesItsConnection(t *testing.T) {
 	ownTempDir(t)
 	closed := make(chan struct{}, 1)

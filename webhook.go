@@ -133,7 +133,7 @@ func VerifyWebhook(body []byte, h http.Header, opts VerifyWebhookOptions) (*Webh
 	return event, nil
 }
 
-// verify returns the event of a body. The body becomes the event's Raw.
+// verify returns the event of body. The event keeps body as Raw.
 func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []string) (*WebhookEvent, error) {
 	var signedAt time.Time
 	account := o.Account

@@ -42,7 +42,7 @@ type WebhookOptions struct {
 	Lease        time.Duration
 	MaxBodyBytes int64 // the maximum size of a body; 1 MiB by default
 	// ReadTimeout limits the reading of the body, 10 seconds by default. It needs a ResponseWriter with a read deadline;
-	// if a middleware hides it, use http.Server.ReadTimeout.
+	// if a middleware hides the deadline, use http.Server.ReadTimeout.
 	ReadTimeout time.Duration
 	// OnError, if set, is called for each rejected or failed delivery, after the response. ErrWebhookBusy needs no alarm:
 	// the event came twice at the same time.

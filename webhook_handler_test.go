@@ -128,7 +128,7 @@ func TestRefusedDeliveryDoesNotCallTheFunction(t *testing.T) {
 	for _, method := range []string{"GET", "PUT", "post", ""} {
 		rows = append(rows, row{"method " + method, 405, nil, func(r *http.Request) { r.Method = method }})
 	}
-	for _, body := range hookNoEvents[:3] { // TestBodyWithoutAnEventIsRefused has all of them
+	for _, body := range hookNoEvents[:3] { // TestBodyWithoutAnEventIsRefused tests all bodies without an event
 		rows = append(rows, row{fmt.Sprintf("body %.30q", body), 400, hotelstays.ErrWebhookBody,
 			func(r *http.Request) { *r = *hookRequest("evt-1", body) }})
 	}
@@ -332,7 +332,7 @@ func (s *hookStore) Release(ctx context.Context, keys []string) error {
 	return s.release
 }
 
-func TestWebhookStatusFollowsTheStore(t *testing.T) {
+func TestWebhookAnswerDependsOnTheStoreAndTheFunction(t *testing.T) {
 	boom, also := errors.New("boom"), errors.New("also")
 	busy := hotelstays.ErrWebhookBusy
 	for _, row := range []struct {

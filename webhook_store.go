@@ -100,7 +100,7 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 		m.held[key] = &eventKey{key, until, true}
 		m.done = append(m.done, m.held[key])
 	}
-	m.makeRoom(0) // if the claim expired before Done, newer keys may have taken its place, so the map may exceed the limit
+	m.makeRoom(0) // the map exceeds the limit if newer keys took the place of an expired claim
 	return nil
 }
 

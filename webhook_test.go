@@ -71,7 +71,6 @@ func hookOptions(changes ...func(*hotelstays.WebhookOptions)) hotelstays.Webhook
 	return opts
 }
 
-// verifying returns the options of VerifyWebhook that a handler's options contain.
 func verifying(o hotelstays.WebhookOptions) hotelstays.VerifyWebhookOptions {
 	return hotelstays.VerifyWebhookOptions{Secrets: o.Secrets, AllowUnsigned: o.AllowUnsigned, Account: o.Account, Tolerance: o.Tolerance}
 }
