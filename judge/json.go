@@ -48,7 +48,6 @@ func (v value) str() string {
 	return ""
 }
 
-// byte returns the first byte of a string, or 0.
 func (v value) byte() byte {
 	if raw := v.raw(); v.kind() == text {
 		return raw[1]
@@ -66,7 +65,6 @@ func unquoted(raw []byte) string {
 	return s
 }
 
-// yes reports whether the value is true.
 func (v value) yes() bool { return string(v.raw()) == "true" }
 
 func (v value) number() (float64, bool) {
@@ -119,7 +117,6 @@ func (v value) len() (n int) {
 	return n
 }
 
-// first returns the first element or member, or an absent value.
 func (v value) first() value {
 	for first := range v.all() {
 		return first

@@ -234,7 +234,6 @@ func (x *exam) form() {
 	}
 }
 
-// search returns the dates and the rooms that the request asks for.
 func (x *exam) search() *search {
 	if x.searched == nil {
 		x.searched = &search{checkIn: x.asked.get("checkIn").str(), checkOut: x.asked.get("checkOut").str(), equal: true}
@@ -247,7 +246,6 @@ func (x *exam) search() *search {
 	return x.searched
 }
 
-// answer judges the answer of an operation.
 func (x *exam) answer() {
 	j := x.Judge
 	isJSON := j.told.read(x.Body, answers[x.op])
@@ -308,7 +306,6 @@ func (x *exam) failure(code int) {
 	}
 }
 
-// limits judges the headers of an answer.
 func (x *exam) limits(success bool, code int) {
 	after, tooMany := x.Header.Get("Retry-After"), x.Status == http.StatusTooManyRequests
 	if tooMany || code == types.CodeRateLimited {

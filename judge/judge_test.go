@@ -221,7 +221,6 @@ func FuzzLook(f *testing.F) {
 	})
 }
 
-// recorder is a testing.T that records failures.
 type recorder struct{ failed []string }
 
 func (*recorder) Helper() {}
@@ -238,7 +237,6 @@ func TestJudgeTestFailsOnlyForViolations(t *testing.T) {
 	assert.Len(t, failing.failed, 1, "%v", failing.failed)
 }
 
-// The name of a rule determines its grade.
 func TestGradeFollowsTheNameOfTheRule(t *testing.T) {
 	for _, r := range judge.Rules() {
 		want := judge.Violation

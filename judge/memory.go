@@ -43,7 +43,6 @@ func (m *memory) get(key uint64) any {
 	return m.old[key]
 }
 
-// turn replaces the second map (old) by the first map (young), and begins a new first map.
 func (m *memory) turn() { m.young, m.old, m.began = map[uint64]any{}, m.young, time.Now() }
 
 // ages forgets the values that are older than the field age.
@@ -64,7 +63,6 @@ func recall[T any](m *memory, parts ...string) *T {
 
 // The types of the values in a memory.
 type (
-	// life is the lifetime of a token.
 	life struct {
 		from time.Time
 		ttl  time.Duration
@@ -102,7 +100,6 @@ type (
 	link struct{ digest string }
 )
 
-// money is an amount with its currency.
 type money struct {
 	amount   float64
 	currency string

@@ -74,7 +74,6 @@ func (x *exam) total(written value, one, all money, asked *search) {
 	x.is("offer/total", differAtMost(one.amount*float64(asked.rooms), all.amount, rounded), written, "the total divided by the number of rooms")
 }
 
-// terms judges the cancellation terms of an offer.
 func (x *exam) terms(o value, now *offer, highest float64) {
 	fees, free := o.get("cancelFees"), value{}
 	for step := range fees.all() {

@@ -84,7 +84,6 @@ func (d *document) read(body []byte, f *field) bool {
 	return len(d.nodes) > 0
 }
 
-// root returns the value of the whole text.
 func (d *document) root() value {
 	if len(d.nodes) == 0 {
 		return value{}
@@ -92,7 +91,6 @@ func (d *document) root() value {
 	return value{d, 0, ""}
 }
 
-// byteAt returns the byte at i, or 0 after the end of the text.
 func (d *document) byteAt(i int) byte {
 	if i < len(d.text) {
 		return d.text[i]
@@ -144,7 +142,6 @@ func (d *document) value(i, key, named int, in int32, f *field, depth int) int {
 	return end
 }
 
-// judge compares a value with its documented form.
 func (d *document) judge(at int32, k kind, raw []byte, f *field) {
 	rule, ok := "", true
 	switch leaf := f.leaf; {
@@ -226,7 +223,6 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 	return i + 1
 }
 
-// missing adds a mismatch for each member that an object lacks.
 func (d *document) missing(at int32, f *field, seen uint64) {
 	for lacking := f.shape.expected &^ seen; lacking != 0; lacking &= lacking - 1 {
 		if member := f.shape.fields[bits.TrailingZeros64(lacking)]; !member.required {

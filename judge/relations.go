@@ -17,9 +17,9 @@ import (
 type sameness struct {
 	rule, ops string
 	what      string // the member that must be equal: a type, its member, and a path inside the member
-	// source names the expected value: asked.checkIn is a member of the request, header.Currency is a header of the
-	// request, told.Session-Id is a header of the answer, and offer.checkIn is the check-in of the offer that the
-	// request names. If the request has a list there, every element of the list is an allowed value.
+	// source names the expected value. Examples: asked.checkIn is a member of the request, and header.Currency is a
+	// header of the request. told.Session-Id is a header of the answer. offer.checkIn is the check-in of the offer that
+	// the request names. If the member of the request is a list, every element of the list is allowed.
 	source string
 	below  []string
 	want   string // the text for Finding.Want

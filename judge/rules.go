@@ -151,8 +151,8 @@ var rules = []Rule{
 	{"limits/shared", "Limits", "X-RateLimit-Remaining is 0 in an HTTP 429", Hint},
 }
 
-// formRules maps an operation to the rule about the form of its successful answers. That form is the type in the
-// constant shapes that has the name of the operation.
+// formRules maps an operation to the rule about the form of its successful answers. In the constant shapes, the type
+// with the name of the operation describes this form.
 var formRules = map[string]string{"Ticket": "ticket/form", "Destinations": "destinations/form", "HotelsMetadata": "metadata/form",
 	"HotelStaticDetail": "static/form", "HotelList": "list/form", "HotelRates": "rates/form", "CheckAvail": "check/form", "Book": "book/form",
 	"QueryOrders": "orders/form", "OrderVoucher": "voucher/form", "Cancel": "cancel/form", "Event": "webhook/form"}

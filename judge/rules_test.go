@@ -30,7 +30,6 @@ type spoken struct {
 	judge.Exchange
 }
 
-// tape records exchanges with a sandbox.
 type tape struct {
 	*testing.T
 	srv            *hotelstaystest.Server
@@ -38,7 +37,6 @@ type tape struct {
 	token, session string
 }
 
-// say sends a request, and returns the body of the answer.
 func (t *tape) say(name string, op types.Operation, body string) string {
 	t.Helper()
 	url := t.srv.URL + op.Path()

@@ -98,7 +98,6 @@ func integers(least int) func([]byte) bool {
 	}
 }
 
-// between returns a check that accepts numbers from least to most.
 func between(least, most float64) func([]byte) bool {
 	return func(raw []byte) bool { return float(raw) >= least && float(raw) <= most }
 }
@@ -154,12 +153,11 @@ var leaves = map[string]leaf{
 	})},
 }
 
-// shape is the type of an object.
 type shape struct {
 	fields   []*field
 	named    map[string]*field
-	expected uint64             // a bit for each field that is required or marked with ~
-	hook     func(*exam, value) // judges rules about several members of the object
+	expected uint64 // a bit for each field that is required or marked with ~
+	hook     func(*exam, value)
 }
 
 type field struct {
@@ -175,7 +173,7 @@ type field struct {
 	same       []int // indexes of the elements of samenesses that concern this field
 }
 
-// rate and totalRate are these two fields of an offer. In a search for one room, both usually have the same JSON text.
+// In a search for one room, the rate and the totalRate of an offer usually have the same JSON text.
 var rate, totalRate = forms["Pkg"].named["rate"], forms["Pkg"].named["totalRate"]
 
 // anything is a value whose type is not documented.

@@ -29,7 +29,6 @@ func (j *Judge) Wait() {
 	}
 }
 
-// take adds an exchange to the queue. If inline is true, it judges the exchange immediately.
 func (j *Judge) take(ex Exchange) {
 	if j.inline {
 		j.report(ex)
@@ -106,7 +105,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		body := req.Body
 		if req.GetBody != nil {
-			body, _ = req.GetBody() // GetBody fails only if the body cannot be read again
+			body, _ = req.GetBody() // the GetBody of http.NewRequest never fails
 		}
 		ex.RequestBody, _ = io.ReadAll(body)
 		if body == req.Body {

@@ -103,7 +103,6 @@ func (r *Ring) Open(place string, sealed []byte) ([]byte, error) {
 	return nil, fmt.Errorf("cannot decrypt the data: it needs key %x, which is not in Keys; give all processes the same Keys", head[1:])
 }
 
-// token is the JSON of a sealed token.
 type token struct {
 	Token  string    `json:"token"`
 	Expiry time.Time `json:"expiry,omitzero"`

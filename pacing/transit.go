@@ -22,8 +22,8 @@ type PermitResult struct {
 type Transit struct {
 	Window time.Duration // the time over which the service counts requests
 	Margin time.Duration // the service may count a request this long after its arrival; a limiter must wait for Window plus Margin
-	// Enough is how many answers of a minute must prove an arrival before Transit relies on the longest proved transit. Use
-	// ten times the rate limit. With 0 Transit never relies on it.
+	// Enough is how many answers of a minute must prove an arrival before Transit relies on the longest proved transit.
+	// Use ten times the rate limit. With 0, Transit never relies on the longest proved transit.
 	Enough  int
 	Last429 time.Time // time of the last 429, which proves that an estimate was wrong; zero before the first 429
 
@@ -34,7 +34,7 @@ type Transit struct {
 type minute struct {
 	longest   time.Duration // the longest transit that an answer of this minute proved
 	proofs    int           // number of answers that prove when their request had arrived
-	proofless int           // number of answers that do not prove when their request had arrived
+	proofless int           // number of the other answers
 }
 
 // Learn adds the answer to a request. The parameter left is when the request was sent.
@@ -84,10 +84,10 @@ func (t *Transit) distrust(now time.Time) time.Duration {
 	return t.Window >> (now.Sub(t.Last429) / time.Minute)
 }
 
-// proved returns how long a request may be in transit, according to earlier answers: 1.25 times the longest transit
-// that an answer proved. If too few answers of the minute before prove a transit, the result is at least one window,
-// because requests of a burst are slower. If there were answers, but no answer proves a transit, the result is 0:
-// otherwise each caller would wait a window for each answer.
+// proved returns how long a request may be in transit: 1.25 times the longest transit that an earlier answer proved. If
+// fewer than Enough answers of the minute before prove a transit, the result is at least one window, because requests
+// of a burst are slower. If there were only answers without a proof, the result is 0, because otherwise each caller
+// would wait a window for each answer.
 func (t *Transit) proved() time.Duration {
 	longest := max(t.this.longest, t.last.longest)
 	longest += longest / 4

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Operation names an operation of the API in errors, logs, rate limits and observers. Package hotelstays has
-// a constant for each.
+// Operation names an operation of the API in errors, logs, rate limits and observers. Package hotelstays has a constant
+// for each operation.
 type Operation string
 
 // paths maps each operation to its path below the base URL.

@@ -136,7 +136,7 @@ func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 	}
 	var fee *Money
 	var next time.Time
-	fees := map[time.Time]Money{} // the fees by their deadlines
+	fees := map[time.Time]Money{}
 	for i, step := range p.CancelFees {
 		deadline, err := step.Until.Time()
 		other, twice := fees[deadline.UTC()]

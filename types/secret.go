@@ -15,7 +15,6 @@ import (
 	"time"
 )
 
-// redacted is printed instead of the value of a secret.
 const redacted = "[redacted]"
 
 // Secret is a text that must not reach a log, an error or a dump, such as an application

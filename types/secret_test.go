@@ -82,7 +82,6 @@ func TestDiffOfATestNeverShowsASecret(t *testing.T) {
 	}
 }
 
-// report collects the failures that testify reports.
 type report struct{ text string }
 
 func (r *report) Errorf(format string, args ...any) { r.text += fmt.Sprintf(format, args...) }

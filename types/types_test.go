@@ -244,7 +244,7 @@ func TestCancelFeeAtReturnsTheFeeOfTheNextStepOrAnError(t *testing.T) {
 	}
 }
 
-func TestI18NInFallsBackToEnglish(t *testing.T) {
+func TestI18NReturnsEnglishForAMissingLanguage(t *testing.T) {
 	text := I18N{EN: "one", ZH: "一"}
 	for language, want := range map[string]string{
 		"en": "one", "zh": "一", "zh-Hant-TW": "一", "ZH-cn": "一", "zh_CN": "一", "ar": "one",

@@ -1,12 +1,12 @@
 // A booking is never lost and never made twice, whatever happens to requests, answers, tokens and processes.
 //
-// Fifty workers make bookings in virtual time against five sandboxes. In each sandbox new orders become visible to
-// QueryOrders after another delay, the longest just below the ten minutes of the recovery. More than half of the
-// requests of Book and QueryOrders meet a fault. Processes die during a booking, and other processes continue with the
-// stored recovery. In the end, chaostest.Check compares the sandboxes' ledgers with the outcomes that the workers saw.
+// Fifty workers make bookings in virtual time against five sandboxes. Each sandbox has its own delay until QueryOrders
+// shows a new order. The longest delay is just below the ten minutes of a recovery. More than half of the requests of
+// Book and QueryOrders meet a fault. Processes die during a booking, and other processes continue with the stored
+// recovery. In the end, chaostest.Check compares the sandboxes' ledgers with the outcomes that the workers saw.
 //
 // HOTELSTAYS_CHAOS_SEED repeats a run, except for the order in which the scheduler runs the workers.
-// HOTELSTAYS_CHAOS_BOOKINGS sets its size.
+// HOTELSTAYS_CHAOS_BOOKINGS sets the number of bookings.
 
 package chaos_test
 
@@ -38,9 +38,8 @@ import (
 
 const chaosWorkers = 50
 
-// chaosServices has the configuration of each sandbox.
 var chaosServices = []struct {
-	visible time.Duration // a new order becomes visible after this time
+	visible time.Duration // QueryOrders shows a new order after this time
 	config  hotelstaystest.Config
 }{
 	{0, hotelstaystest.Config{}},
@@ -50,7 +49,7 @@ var chaosServices = []struct {
 	{10*time.Minute - time.Second, hotelstaystest.Config{}},
 }
 
-// chaosFaults returns the faults. The probability of a fault applies to requests that met no earlier fault in the list.
+// A request meets the first fault in the list whose probability selects the request.
 func chaosFaults() (all []fault) {
 	add := func(percent float64, faults ...fault) {
 		for _, f := range faults {
@@ -103,7 +102,6 @@ func chaosFaults() (all []fault) {
 	return all
 }
 
-// chaosService is one sandbox, with the outcomes that its workers saw.
 type chaosService struct {
 	srv    *hotelstaystest.Server
 	offers []offer
@@ -114,7 +112,7 @@ type chaosService struct {
 	tally    map[string]int // how often each event happened, for the log
 }
 
-// learned records the outcome of a round. An empty number means no order.
+// learned records the outcome of a round. Without an order, number is empty.
 func (s *chaosService) learned(reference string, round int, number string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +133,6 @@ type process struct {
 	kill context.CancelFunc
 }
 
-// chaosWorker makes one booking after another.
 type chaosWorker struct {
 	*chaosService
 	t       *testing.T
@@ -158,7 +155,6 @@ func (w *chaosWorker) start() {
 	w.process = process{client, ctx, kill}
 }
 
-// maybe returns true with this probability.
 func (w *chaosWorker) maybe(percent float64) bool { return w.rng.Float64()*100 < percent }
 
 // within returns a random time up to bound. Short times are more likely.
@@ -173,7 +169,7 @@ type chaosOutcome struct {
 	died    bool
 }
 
-// living runs f in the current process, which dies during f with this probability.
+// living runs f in the current process. With a probability of percent, the process dies during f.
 func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.BookingOutcome, error)) chaosOutcome {
 	p, dies := w.process, w.maybe(percent)
 	if dies {
@@ -184,7 +180,7 @@ func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.Booki
 		return chaosOutcome{outcome: outcome, err: err}
 	}
 	w.count("process died")
-	time.Sleep(w.within(time.Hour)) // until another process starts
+	time.Sleep(w.within(time.Hour)) // another process starts later
 	w.start()
 	return chaosOutcome{died: true}
 }
@@ -315,7 +311,6 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// work makes n bookings.
 func (w *chaosWorker) work(n int) {
 	w.start()
 	defer func() { w.process.kill() }()

@@ -77,7 +77,6 @@ func TestTenBookingsPerSecondKeepTheRateLimits(t *testing.T) {
 	})
 }
 
-// bookToItsEnd makes a booking, and records its outcome.
 func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, chosen offer, reference string) {
 	req, trace := chosen.Request(reference), hotelstays.WithTraceID(reference)
 	req.Guests[0].LastName = reference

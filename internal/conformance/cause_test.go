@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// causes has errors with which callers end a ctx, because another part of their program failed.
+// causes has errors of other parts of a program, with which the program ends a ctx.
 var causes = map[string]error{
 	"sentinel":         fmt.Errorf("the booking beside it: %w", hotelstays.ErrRateChanged),
 	"validation error": &hotelstays.ValidationError{Operation: hotelstays.OpBook},
@@ -52,12 +52,12 @@ func (causeLimiter) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) 
 
 // stage is the part of a call during which its ctx ends.
 type stage struct {
-	sent   bool // true: the request may have arrived
+	sent   bool // whether the request may have arrived
 	client func(t *testing.T) *hotelstays.Client
 }
 
-// stages has the stages of a call. If the RoundTripper fires no events of net/http/httptrace, an error of unknown type
-// means that the request may have been sent.
+// A RoundTripper without events of net/http/httptrace does not say whether it sent the request. So the request counts
+// as sent.
 var stages = map[string]stage{
 	"rate limit": {false, func(t *testing.T) *hotelstays.Client {
 		return clientThrough(t, saying(`{}`), hotelstays.WithRateLimiter(causeLimiter{}))
@@ -90,7 +90,6 @@ var stages = map[string]stage{
 	}},
 }
 
-// hanging answers no request.
 func hanging(wrapped bool) transportFunc {
 	return func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), wrapped) }
 }
@@ -125,7 +124,7 @@ func TestErrorOfACallDoesNotWrapTheCauseOfItsCtx(t *testing.T) {
 	for causeName, cause := range causes {
 		for endName, end := range ends {
 			if causeName != "sentinel" && endName != "cancelled" {
-				continue // one cause is enough for each other way to end a ctx
+				continue // for the other ends, one cause is enough
 			}
 			for stageName, stage := range stages {
 				for name, call := range calls {
@@ -175,10 +174,9 @@ func assertNothingOf(t *testing.T, cause, ended, err error) {
 	assert.False(t, errors.As(err, &invalid) || errors.As(err, &refusal) || errors.As(err, &dial))
 }
 
-// If WithSaveRecovery's function fails after the end of ctx, its error proves nothing about the booking.
 func TestErrorOfWithSaveRecoveryAfterTheEndOfCtxProvesNothing(t *testing.T) {
 	for _, cause := range causes {
-		for saves := range 2 { // before Book, after the first poll
+		for saves := range 2 { // 0: the save before Book fails; 1: the save after the first poll fails
 			synctest.Test(t, func(t *testing.T) {
 				client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 					if strings.HasSuffix(r.URL.Path, "/trade/book") {

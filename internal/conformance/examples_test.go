@@ -1,4 +1,4 @@
-// Every exported function and method has an example, and every example an output.
+// Every exported function and method is in an example, and every example has an output.
 
 package conformance_test
 
@@ -23,7 +23,6 @@ var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format",
 	"UnmarshalJSON", "MarshalText", "UnmarshalText",
 	"ServeHTTP", "Read", "Seek", "Close"}
 
-// A function or a method has an example, or is called in another example.
 func TestEveryCallIsInAnExample(t *testing.T) {
 	for dir, atLeast := range map[string]int{"../..": 30, "../../types": 7} {
 		called := map[string]bool{}
@@ -63,7 +62,6 @@ func TestEveryExampleHasAnOutput(t *testing.T) {
 	}
 }
 
-// documented returns a package's documentation with its examples.
 func documented(t *testing.T, dir string) *doc.Package {
 	t.Helper()
 	fset := token.NewFileSet()

@@ -122,7 +122,6 @@ func TestRequestFromJSONSendsTheSameBody(t *testing.T) {
 	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // no call sends a RateLimitRequest
 }
 
-// withoutSecrets sets each secret in v to its zero value.
 func withoutSecrets(v reflect.Value) {
 	switch {
 	case v.Type() == reflect.TypeFor[values.Secret]():

@@ -16,8 +16,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// fuzzToken is the secret that each call sends: its token, or the secret of its credential. In an answer, TOKEN stands
-// for it.
+// fuzzToken is the secret that each call sends: its token, or the secret of its credential. In a fuzzed answer, the
+// text TOKEN is replaced by fuzzToken.
 const fuzzToken = "CANARY-token-of-the-client-0001"
 
 // fuzzCalls has a call of every operation. The calls that fetch tokens send fuzzToken as their secret.
@@ -56,7 +56,6 @@ func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 	}
 }
 
-// fuzzError returns what is wrong with an error, or an empty text.
 func fuzzError(op hotelstays.Operation, err error) string {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if strings.Contains(e.Error(), "CANARY") {

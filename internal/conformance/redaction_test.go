@@ -57,7 +57,6 @@ var canaryForms = func() []string {
 	return forms
 }()
 
-// leaks reports whether text shows a canary.
 func leaks(text string) bool {
 	return slices.ContainsFunc(canaryForms, func(form string) bool { return strings.Contains(text, form) })
 }
@@ -136,7 +135,6 @@ func TestPrintedValuesHideSecrets(t *testing.T) {
 	})
 }
 
-// secretValues returns values that contain secrets, by their names.
 func secretValues(t *testing.T) map[string]any {
 	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(canarySecret), TTL: time.Hour}
 	oauth := hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret(canaryClient),
@@ -150,7 +148,7 @@ func secretValues(t *testing.T) map[string]any {
 	}
 	static, withOAuth := client(bearerToken(canaryToken)), client(oauth)
 	refused := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret))
-	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), refused)) // the client holds one token, and one was refused
+	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), refused)) // now the client remembers a refused token
 	hookOpts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(canarySecret)}}
 	hook, err := hotelstays.NewWebhookHandler(hookOpts, func(context.Context, *hotelstays.WebhookEvent) error { return nil })
 	require.NoError(t, err)
@@ -198,12 +196,12 @@ func checkValue(t *testing.T, what string, v any) {
 	checkNoLeak(t, "*"+what+", unexported", struct{ v any }{pointer.Interface()})
 }
 
-// collectedDiff collects what testify reports.
 type collectedDiff struct{ text string }
 
 func (d *collectedDiff) Errorf(format string, args ...any) { d.text += fmt.Sprintf(format, args...) }
 
-// tokenThen answers a token request with a token, and any other request with a refusal, or with an error if refusal is empty.
+// tokenThen answers a token request with a token, and any other request with a refusal. If refusal is empty, the other
+// requests fail.
 func tokenThen(refusal string) transportFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		switch {
@@ -277,7 +275,6 @@ func TestValidationErrorsHideSecrets(t *testing.T) {
 // echo is a transport that answers with the secrets of the request.
 type echo struct {
 	status int
-	// answer returns the body of the answer. secrets are the secrets of the request.
 	answer func(secrets []string) string
 }
 
@@ -302,7 +299,6 @@ func (e echo) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(e.answer(secrets))), ContentLength: -1, Request: r}, nil
 }
 
-// echoes has bodies of answers with the secrets of the request.
 var echoes = map[string]func([]string) string{
 	"in msg": func(s []string) string { return `{"code":100000400,"msg":"refused: ` + strings.Join(s, ", ") + `"}` },
 	"in msg of a success": func(s []string) string {
@@ -620,7 +616,6 @@ func TestSessionIDIsKeptExceptForATokenInIt(t *testing.T) {
 	}
 }
 
-// debugLog collects what a client logs at debug level, as text and as JSON.
 type debugLog struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -643,7 +638,6 @@ func (l *debugLog) option() hotelstays.Option {
 	return hotelstays.WithLogger(slog.New(slog.NewMultiHandler(slog.NewTextHandler(l, level), slog.NewJSONHandler(l, level))))
 }
 
-// observer returns an Observer that adds each CallInfo to the log.
 func (l *debugLog) observer() hotelstays.Option {
 	return hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(_ context.Context, info hotelstays.CallInfo) {
 		fmt.Fprintf(l, "observed %v %+v %#v %q\n", info, info, info, info.Err)
@@ -663,7 +657,6 @@ func TestErrorsOfATokenStoreHideTheToken(t *testing.T) {
 	checkNoLeak(t, "log", log.String())
 }
 
-// quotingStore is a token store that fails. Its error quotes the token and a secret.
 type quotingStore struct{}
 
 func (quotingStore) Load(context.Context, string) (hotelstays.Token, error) {
@@ -678,14 +671,12 @@ func (s quotingStore) CompareAndDelete(ctx context.Context, key string, token ho
 	return s.Store(ctx, key, token)
 }
 
-// bookAnswered sends a Book with this passport number, and returns its result for this answer.
 func bookAnswered(t *testing.T, passport string, status int, body string) (*hotelstays.BookResponse, error) {
 	req := bookWithPassport()
 	req.Guests[0].PassportNumber = types.NewSecret(passport)
 	return clientThrough(t, &fixedAnswer{Status: status, Body: body}).Book(t.Context(), req)
 }
 
-// refusedWith returns the Msg of the APIError of a Book that the service refuses with msg.
 func refusedWith(t *testing.T, passport, msg string) string {
 	_, err := bookAnswered(t, passport, 400, `{"code":100000400,"msg":"`+msg+`"}`)
 	var refused *hotelstays.APIError

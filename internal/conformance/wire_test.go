@@ -43,13 +43,11 @@ const (
 	bookingFlow                    // also takes Session-Id, Currency, Test, Timeout-Milliseconds
 )
 
-// apiCall is a request and the method that sends it.
 type apiCall struct {
 	req  any
 	send func(ctx context.Context, c *hotelstays.Client, opts ...hotelstays.CallOption) (any, error)
 }
 
-// err sends the request and returns only the error.
 func (c apiCall) err(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 	_, err := c.send(ctx, client, opts...)
 	return err
@@ -78,7 +76,6 @@ func callWith(operation, body, session string) apiCall {
 	}}
 }
 
-// operation is the wire form of one operation.
 type operation struct {
 	name  string
 	path  string
@@ -95,7 +92,6 @@ type operation struct {
 	answerIsSecret              bool   // the JSON of the response hides a secret, so it differs from data
 }
 
-// sentRequest is a request as the mock received it.
 type sentRequest struct {
 	method, url, body string
 	header            map[string]string
@@ -176,7 +172,7 @@ func eachOperation(t *testing.T, test func(*testing.T, *operation)) {
 	}
 }
 
-func TestMinimalRequestIsExact(t *testing.T) {
+func TestMinimalRequestHasExactlyItsHeadersAndFields(t *testing.T) {
 	eachOperation(t, func(t *testing.T, op *operation) {
 		sent, _ := exchange(t, op.minimal, op.data, nil)
 		op.checkSent(t, sent, op.minimalBody)
@@ -194,7 +190,6 @@ func (op *operation) checkSent(t *testing.T, sent sentRequest, body string) {
 	assert.Equal(t, []string{http.MethodPost, baseURL + op.path, body}, []string{sent.method, sent.url, sent.body})
 }
 
-// clientOptions has options of a client that apply to its calls.
 var clientOptions = []hotelstays.Option{
 	hotelstays.WithLanguage("en-GB"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user-7"),
 	hotelstays.WithClientIP("2001:db8::7"), hotelstays.WithCurrency("EUR"),
@@ -243,7 +238,6 @@ func TestFullRequestHasTheOptionsOfTheCall(t *testing.T) {
 	})
 }
 
-// The response has every documented field of the answer.
 func TestResponseHasEveryField(t *testing.T) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -255,12 +249,12 @@ func TestResponseHasEveryField(t *testing.T) {
 			reflect.ValueOf(got).Elem().FieldByName("Meta").SetZero()
 			require.Equal(t, want, got)
 			if op.answerIsSecret {
-				return // the JSON of the response hides the token
+				return
 			}
 			again, err := json.Marshal(got)
 			require.NoError(t, err)
 			assert.JSONEq(t, op.data, string(again))
-			for _, literal := range []string{"2150.50", "120.50", "0.00"} { // JSONEq compares floats
+			for _, literal := range []string{"2150.50", "120.50", "0.00"} { // JSONEq compares numbers as floats, so it ignores their digits
 				assert.Equal(t, strings.Count(op.data, literal), strings.Count(string(again), literal), literal)
 			}
 		})
@@ -398,7 +392,6 @@ func TestWireTableHasEveryOperation(t *testing.T) {
 	assert.ElementsMatch(t, testkit.Operations(), slices.Collect(maps.Keys(operationCalls)))
 }
 
-// operations returns all operations of the API.
 func operations() []operation {
 	all := []operation{
 		{

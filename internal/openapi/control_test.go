@@ -1,5 +1,5 @@
-// Every operation of the service, and every route of the control API with good and bad input,
-// compared with the file that the sandbox serves.
+// Each operation and each route of the control API matches the OpenAPI file that the sandbox serves, with good and bad
+// input.
 
 package openapi
 
@@ -62,8 +62,8 @@ func start(t *testing.T) *sandbox {
 	return &sandbox{t, s, doc, router, map[string]bool{}}
 }
 
-// RoundTrip sends a request, and compares request and answer with the file. The request must violate the file exactly if the
-// server answers 400 or 401.
+// RoundTrip sends a request, and compares request and answer with the file. If the server answers 400 or 401, the
+// request must violate the file. Otherwise the request must match the file.
 func (b *sandbox) RoundTrip(req *http.Request) (*http.Response, error) {
 	b.t.Helper()
 	var sent []byte
@@ -126,7 +126,6 @@ func (b *sandbox) call(method, path, body string, want int) {
 	assert.Equal(b.t, want, resp.StatusCode, "%s %s %.200s: %s", method, path, body, answer)
 }
 
-// client returns a client whose calls are compared with the file.
 func (b *sandbox) client() *hotelstays.Client {
 	b.t.Helper()
 	return testkit.NewClient(b.t, b.s, testkit.TicketOf(b.s), hotelstays.WithHTTPClient(&http.Client{Transport: b}))

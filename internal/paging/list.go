@@ -11,10 +11,10 @@ import (
 
 // Info holds the facts about a fetched page that Pages needs.
 type Info struct {
-	IDs       []string // ids of the page's items
-	More      *bool    // whether another page follows; nil: the service did not say
-	Total     int      // number of items of the whole listing; 0 if unknown
-	LeftOut   bool     // whether the page may lack some of its items
+	IDs       []string
+	More      *bool // whether another page follows; nil: the service did not say
+	Total     int   // number of items of the whole listing; 0 if unknown
+	LeftOut   bool  // whether the page may lack some of its items
 	RequestID string
 }
 
@@ -46,7 +46,7 @@ func Pages[P any](first, size int, fetch Fetch[P]) iter.Seq2[P, error] {
 		var none P
 		seed := maphash.MakeSeed()
 		seen := make(map[uint64]bool)
-		empty := 0 // number of empty pages in a row
+		empty := 0
 		num := max(1, first)
 		read, leftOut := (num-1)*size, false
 		for ; ; num++ {

@@ -12,7 +12,7 @@ import (
 // nodes for a request. The function below returns the id of a node and the request for its children. If the id is
 // empty, Tree does not request the children.
 //
-// Tree makes up to parallelism calls of ask at the same time. It makes no further call while that many answers wait
+// Tree makes up to parallelism calls of ask at the same time. It makes no further call while parallelism answers wait
 // to be yielded. An error is yielded once and ends the walk. Tree returns once every call has ended.
 func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error),
 	below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
@@ -57,7 +57,7 @@ type found[N any] struct {
 	err   error
 }
 
-// await waits for an answer, and reports whether there is one to yield. Without one, the walk has ended.
+// await waits for an answer to yield. If the walk has ended, await returns false.
 func (t *tree[Q, N]) await() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,18 +21,17 @@ import (
 // above the limit.
 type remote struct {
 	limit   int
-	header  bool                               // true: the answers have the header Server-Cost-Milliseconds
+	header  bool                               // whether the answers have the header Server-Cost-Milliseconds
 	delay   func(rnd *rand.Rand) time.Duration // the delay of the network, in one direction
 	cost    func(rnd *rand.Rand) time.Duration // the time that the service needs for an answer
 	hangUps float64                            // share of requests whose callers hang up before the answer
 
 	mu       sync.Mutex
 	left     int
-	arrivals []time.Time // the arrival times of requests that were not refused
-	refused  int         // the number of refused requests
+	arrivals []time.Time // of requests that were not refused
+	refused  int
 }
 
-// send delivers one request and its answer.
 func (r *remote) send(w *Window, p *Permit, rnd *rand.Rand) {
 	p.Sent()
 	time.Sleep(r.delay(rnd))
@@ -70,7 +69,6 @@ func (r *remote) send(w *Window, p *Permit, rnd *rand.Rand) {
 	}
 }
 
-// load lets each caller send one request after another for a duration.
 func (r *remote) load(t *testing.T, w *Window, seed uint64, callers int, duration time.Duration) {
 	end, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
@@ -127,7 +125,7 @@ func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
 	const jitter = 4500 * time.Microsecond // the maximum jitter in each direction
 	for _, test := range []struct {
 		name     string
-		cost     time.Duration // the time that the service needs for an answer
+		cost     time.Duration
 		header   bool
 		warmUp   time.Duration // how long callers send before the measurement
 		after429 bool
@@ -181,8 +179,8 @@ func TestCallerGetsTheSlotThatIsFreeFirst(t *testing.T) {
 
 // The arrival is proved by the slot's own answer, or estimated from other answers.
 func TestSlotStaysTakenForOneWindowAfterTheArrival(t *testing.T) {
-	// request sends one request and waits for its answer. The answer says by when the request arrived, counted from its
-	// departure, or says nothing.
+	// request sends a request, whose answer comes after the time answered. The answer proves that the request arrived
+	// within the time arrived. If arrived is never, the answer proves nothing.
 	const never = -1
 	request := func(t *testing.T, w *Window, answered, arrived time.Duration, limited bool) {
 		p := acquire(t, w)
@@ -215,7 +213,7 @@ func TestSlotStaysTakenForOneWindowAfterTheArrival(t *testing.T) {
 		name     string
 		before   func(*testing.T, *Window)
 		answered time.Duration // the time from the departure to the answer
-		arrived  time.Duration // the latest arrival after the departure, as the answer says
+		arrived  time.Duration // the time from the departure to the arrival, at most, as the answer says
 		want     time.Duration
 	}{
 		{"no answer", nil, never, never, 2 * time.Second},

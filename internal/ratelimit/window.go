@@ -33,7 +33,7 @@ type Window struct {
 	transit       pacing.Transit
 	pausedUntil   time.Time
 	waiters       pacing.Queue[chan *Permit]
-	timer         *time.Timer // calls serve when the next slot becomes free; it runs only while a caller waits and this time is known
+	timer         *time.Timer // calls serve when the next slot is free; runs only while a caller waits and the time is known
 	pool          []*Permit   // permits that are reused for later grants, which saves allocations
 }
 
@@ -42,7 +42,7 @@ type Permit struct {
 	w       *Window
 	granted bool      // true from the grant until Done
 	left    time.Time // time at which the request left; zero before
-	since   time.Time // time at which the request left or arrived; the heap slots is ordered by it
+	since   time.Time // time at which the request left or arrived; orders the heap
 	index   int       // position in the heap; -1: another permit has the slot
 }
 
@@ -169,7 +169,7 @@ func (w *Window) serve(now time.Time) {
 	}
 	_, at, ok := w.next(now)
 	switch {
-	case w.waiters.Len() == 0 || !ok: // no caller waits, or the next Sent or Done calls serve
+	case w.waiters.Len() == 0 || !ok: // no caller waits, or all slots are granted; then the next Sent or Done calls serve
 		if w.timer != nil {
 			w.timer.Stop()
 		}
@@ -186,7 +186,8 @@ func (w *Window) tick() {
 	w.serve(time.Now())
 }
 
-// grant returns a permit of a free slot, or nil. A slot is free again exactly one window after its request arrived.
+// grant returns a permit of a free slot, or nil. A slot is free again when the window and the margin have passed since
+// the arrival of its request.
 func (w *Window) grant(now time.Time) *Permit {
 	from, at, ok := w.next(now)
 	if !ok || at.After(now) {
@@ -225,7 +226,7 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 			from, at = &w.sent, then
 		}
 	}
-	if w.unused > 0 && (from == nil || at.After(now)) { // an unused slot comes last, because the grant of a used slot recycles a permit
+	if w.unused > 0 && (from == nil || at.After(now)) { // a used slot that is free comes first, because its grant reuses a permit
 		from, at = nil, now
 	}
 	if at.Before(w.pausedUntil) {

@@ -18,7 +18,7 @@ import (
 
 const ms = time.Millisecond
 
-// busiest returns the largest number of times that share one half-open window.
+// busiest returns the largest number of elements of times within one window.
 func busiest(times []time.Time, window time.Duration) int {
 	slices.SortFunc(times, time.Time.Compare)
 	most, from := 0, 0
@@ -50,7 +50,7 @@ func acquire(t *testing.T, w *Window) *Permit {
 	return p
 }
 
-// leave sends a request. Its answer proves that it arrived immediately.
+// leave sends a request. The answer proves that the request arrived immediately.
 func leave(p *Permit) {
 	p.Sent()
 	p.Done(pacing.PermitResult{ArrivedBy: time.Now()})
@@ -71,7 +71,6 @@ func waiter(t *testing.T, w *Window) <-chan *Permit {
 	return granted
 }
 
-// acquireWithin calls Acquire with a deadline.
 func acquireWithin(t *testing.T, w *Window, deadline time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()

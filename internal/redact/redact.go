@@ -52,8 +52,8 @@ func (s Set) Text(text string) string {
 	})
 }
 
-// mayBegin reports whether a text may begin with a secret. It compares only the first character of the text, whose
-// three readings are in the parameter first (see the function read).
+// mayBegin reports whether a text may begin with a secret. It compares only the first character of the text. The
+// parameter first has the readings of this character.
 func mayBegin(first [3]reading, secret string) bool {
 	want, _ := utf8.DecodeRuneInString(secret)
 	for _, c := range first {
@@ -177,8 +177,8 @@ func match(text, secret string) (size, n int) {
 
 func isPunctuation(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// canLosePunctuation reports whether a secret is also redacted where a text contains it without its punctuation. Such a
-// secret must have at least minCompact letters and digits.
+// canLosePunctuation reports whether secret has so many letters and digits that it is also redacted without its
+// punctuation.
 func canLosePunctuation(secret string) bool {
 	n := 0
 	for _, r := range secret {

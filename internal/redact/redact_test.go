@@ -21,7 +21,6 @@ func asJSON(secret string) string {
 	return string(text[1 : len(text)-1])
 }
 
-// writings are the ways in which a page may write a secret.
 var writings = map[string]func(string) string{
 	"unchanged":              func(s string) string { return s },
 	"JSON":                   asJSON,
@@ -82,7 +81,7 @@ func TestLongTextIsRedactedAndCutOff(t *testing.T) {
 	assert.Len(t, Set{}.Text(text), MaxText)
 }
 
-func TestInFindsOnlyWholeSecrets(t *testing.T) {
+func TestSetInFindsOnlyWholeSecrets(t *testing.T) {
 	assert.True(t, Set{"other", "secret"}.In("a secret is here"))
 	assert.False(t, Set{"secret", "", "a"}.In("a secre"), "only a whole secret of at least three bytes")
 	assert.True(t, Set{"secret", "Pä7"}.In("a PÄ7"))

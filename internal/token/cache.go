@@ -51,7 +51,7 @@ type Cache struct {
 	refused atomic.Pointer[entry] // the last token that a 401 refused
 
 	mu         sync.Mutex
-	current    *entry // the token in use
+	current    *entry
 	generation uint64
 	pending    *fetch    // the fetch that is in progress, or nil
 	failures   int       // failed fetches in a row
@@ -60,11 +60,11 @@ type Cache struct {
 	refusals   refusals
 }
 
-// refusals delays fetches after the service has refused a token or the credential. The first two fetches are not
-// delayed. Further fetches come 2, 4, 8 and so on up to 60 seconds after the fetch before. The pause does not grow if
-// nothing was refused for a time that is longer than the last pause and longer than two seconds. After a minute without
-// a refusal the series begins again. A successful call changes nothing: the service may accept a token for one
-// operation and refuse it for another.
+// refusals delays fetches after the service has refused a token or the credential. The first two fetches have no pause.
+// The next pauses are 2, 4, 8 and so on up to 60 seconds. If nothing is refused after a pause for as long as the pause,
+// but at least two seconds, the next pause is not longer. If nothing is refused for a minute, the series begins again.
+// A successful call changes nothing, because the service may accept a token for one operation and refuse the token for
+// another operation.
 type refusals struct {
 	inARow int
 	next   time.Time // the earliest time of the next fetch
@@ -125,8 +125,8 @@ func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, err
 	return authorization, err
 }
 
-// renewOrFetch returns a valid token, and starts its renewal if that is due. Without a valid token it returns the fetch to
-// wait for.
+// renewOrFetch returns a valid token, and starts its renewal if the renewal is due. Without a valid token it returns
+// the fetch to wait for.
 func (c *Cache) renewOrFetch(ctx context.Context) (transport.Authorization, *fetch, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -236,7 +236,7 @@ func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authori
 	return authorization, err
 }
 
-// obtainWith takes a token from the store. If the store has none, it fetches one with this secret.
+// obtainWith takes a token from the store. If the store has no token, obtainWith fetches a token with the secret.
 func (c *Cache) obtainWith(ctx context.Context, secret types.Secret, renewed *entry) (transport.Authorization, error) {
 	key := c.Key(secret)
 	t, found, release := c.fromStore(ctx, key, renewed)
@@ -292,8 +292,8 @@ func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (a
 	return true, "a new token was refused, too; " + checkAccount + "; the next call uses another token"
 }
 
-// drop removes the refused token if it is the current token. After several refusals it keeps the token for a while, so that
-// the client does not fetch a token for each call, and returns for how long.
+// drop removes the refused token if it is the current token. If the next fetch must wait after several refusals, drop
+// keeps the token and returns the rest of the wait. Otherwise the client would fetch a token for each call.
 func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stays time.Duration) {
 	c.mu.Lock()
 	now := time.Now()

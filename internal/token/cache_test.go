@@ -43,7 +43,7 @@ type service struct {
 	sameText bool          // all tokens have the same text
 
 	fetches  atomic.Int64
-	accepted sync.Map // the tokens that the service accepts
+	accepted sync.Map
 }
 
 func (s *service) fetch(context.Context) (types.Secret, time.Duration, error) {
@@ -122,7 +122,6 @@ func (s *service) callAll(ctx context.Context, n int, caches ...*token.Cache) (f
 	return failed, longest
 }
 
-// mustCall is like callAll, but requires that no call fails.
 func (s *service) mustCall(t *testing.T, n int, caches ...*token.Cache) time.Duration {
 	t.Helper()
 	failed, longest := s.callAll(t.Context(), n, caches...)
@@ -130,7 +129,6 @@ func (s *service) mustCall(t *testing.T, n int, caches ...*token.Cache) time.Dur
 	return longest
 }
 
-// withCache runs a test in a bubble, with a cache of a service.
 func withCache(t *testing.T, s *service, test func(t *testing.T, s *service, c *token.Cache)) {
 	synctest.Test(t, func(t *testing.T) { test(t, s, s.cache()) })
 }
@@ -163,7 +161,7 @@ func TestCallsUseTheOldTokenWhileItIsRenewed(t *testing.T) {
 	}
 }
 
-// A 401 that comes late refuses the old token, even if the new one has the same text.
+// The late 401 is about the old token, even if the new token has the same text.
 func TestLate401DoesNotReplaceTheNewerToken(t *testing.T) {
 	withCache(t, &service{sameText: true}, func(t *testing.T, s *service, c *token.Cache) {
 		late, err := c.Authorization(t.Context())
@@ -245,8 +243,7 @@ func TestFailedRenewalIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-// The pauses between the tries of a refused credential are the same as between the renewals of refused tokens. All callers
-// share these pauses.
+// A refused credential is tried again after the same pauses as a refused token. All callers share the pauses.
 func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	withCache(t, &service{err: errRefused, delay: 100 * time.Millisecond}, func(t *testing.T, s *service, c *token.Cache) {
 		var tried []string

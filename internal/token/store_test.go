@@ -81,7 +81,6 @@ func (s *store) tryLease(_ context.Context, key string) (release func(), ok bool
 	}, true, nil
 }
 
-// sharing makes caches share their tokens through a store.
 func sharing(s token.Store) func(*token.Cache) { return func(c *token.Cache) { c.Store = s } }
 
 // fleet returns n caches that share a store with a lease, each as in a separate process.

@@ -111,7 +111,8 @@ func (r *run) attempt(ctx context.Context) error {
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
-	// Call explainEnd before ended, because after the end of ctx a dial error as the cause of err proves nothing.
+	// explainEnd comes before ended: if ctx has ended, a dial error in err may be the cause of ctx, and then proves
+	// nothing.
 	err = r.explainEnd(ctx, withoutGuests(err))
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
 	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
@@ -201,7 +202,6 @@ func (r *run) request(ctx context.Context, id string, body *bytes.Reader) (*http
 	return req, nil
 }
 
-// keepCookies stores the answer's cookies in the http.Client's Jar.
 func (r *run) keepCookies(resp *http.Response) {
 	if r.HTTP.Jar == nil {
 		return
@@ -332,12 +332,12 @@ const (
 	LogKind      = "kind"
 	LogOperation = "operation"
 	LogReference = "reference"
-	LogStatus    = "status" // HTTP status
+	LogStatus    = "status"
 	LogCode      = "code"
 	LogRequestID = "request_id"
 	LogTraceID   = "trace_id"
 	LogNoToken   = "no_token"
-	LogError     = "error" // the error's text
+	LogError     = "error"
 )
 
 // identity returns the attributes with which every log line begins.

@@ -28,7 +28,6 @@ func (r shortReads) Read(b []byte) (int, error) { return r.Reader.Read(b[:min(le
 // buffers.
 var buffers, windows sync.Pool
 
-// buffer is pooled memory for the body of one answer.
 type buffer struct {
 	wire.Feed
 	pool *sync.Pool

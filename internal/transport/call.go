@@ -24,13 +24,13 @@ type Call struct {
 	URL       string
 	Header    func() http.Header // returns a new header for each attempt
 	Body      []byte             // JSON body; the same for every attempt
-	TraceID   string             // trace id in the log
+	TraceID   string
 	// RequestID returns the Request-Id of an attempt. If it is nil, the id is a UUID. Timestamp, if set, returns the
 	// Client-Request-Timestamp of an attempt. An error of one of these functions ends the call.
 	RequestID func(context.Context) (string, error)
 	Timestamp func(ctx context.Context, sent time.Time) (string, error)
-	// Mutates marks an operation that changes something (Book, Cancel): it is resent
-	// only when the service provably did not execute it.
+	// Mutates marks an operation that changes something (Book, Cancel). Its request is sent again only if the service
+	// provably did not execute the request.
 	Mutates bool
 	// SendTimeout sends the remaining time of the call in the header Timeout-Milliseconds.
 	SendTimeout bool
@@ -145,7 +145,6 @@ func (a *Answer) Release() {
 	}
 }
 
-// run is the state of one Send.
 type run struct {
 	*Call
 	ctx context.Context // ctx of the call; the ctx of an attempt may end earlier

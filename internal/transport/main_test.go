@@ -58,7 +58,6 @@ func newTransport(t *testing.T, config *tls.Config) *http.Transport {
 	return tr
 }
 
-// grants returns a rate limiter that grants n slots.
 func grants(n int) *recording {
 	limiter := &recording{}
 	limiter.acquire = func() error {
@@ -97,7 +96,6 @@ func reply(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
 }
 
-// replies gives every request the same answer.
 func replies(status int, body string, header ...string) roundTripper {
 	return func(*http.Request) (*http.Response, error) { return reply(status, body, header...), nil }
 }

@@ -23,7 +23,7 @@ func (r *run) logVerdict(wait time.Duration, again bool) {
 		return
 	}
 	attrs := append(r.identity(), slog.Int(LogStatus, r.last.status()), slog.Duration("wait", wait))
-	if limited { // the level is a warning, because a 429 pauses all callers
+	if limited { // a warning, because a 429 pauses all callers
 		r.Log.LogAttrs(r.ctx, slog.LevelWarn, "rate limited", append(attrs,
 			slog.Duration("pause", r.pause()), slog.Int(LogCode, r.refusalCode()), slog.Bool("again", again))...)
 		return
@@ -125,7 +125,7 @@ const (
 	maxForeignPause = time.Minute
 )
 
-// retryAfter returns the wait that the answer asks for. For a 429 that names no wait, it is a second.
+// retryAfter returns the wait that the answer asks for. A 429 without a Retry-After asks for a second.
 func (r *run) retryAfter() time.Duration {
 	if r.last.Answer == nil {
 		return 0

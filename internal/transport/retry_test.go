@@ -21,9 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A 429 pauses the rate limiter and the call for Retry-After, or for a second without it. If that is longer than the policy
-// allows, the call ends immediately. A 429 with the service's own code pauses for at most a day, any other 429 for at most a
-// minute.
+// A 429 pauses the rate limiter and the call for its Retry-After, or for a second if the header is missing. If the wait
+// is longer than the policy allows, the call ends immediately. A 429 with the service's own code pauses for at most a
+// day, and any other 429 for at most a minute.
 func TestEach429PausesForItsRetryAfter(t *testing.T) {
 	const day, envelope, page = 24 * time.Hour, `{"code":100000429}`, "<html>"
 	cases := []struct {
@@ -161,7 +161,7 @@ level=WARN msg="rate limited" operation=Test attempt=3 request_id=%[3]s trace_id
 	})
 }
 
-// A rate limiter that fails is asked as often as the policy allows attempts, with the waits of the policy in between.
+// If the rate limiter fails, the attempt has failed. The client asks the rate limiter again, as the policy says.
 // Nothing counts as sent.
 func TestFailingLimiterIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -43,7 +43,6 @@ func (r *run) record() {
 	r.Timeline.Sent = append(r.Timeline.Sent, sent)
 }
 
-// scrubbed returns the text of an attempt's error without secrets.
 func (r *run) scrubbed(err error) string {
 	if r.Scrub == nil {
 		return err.Error()

@@ -35,7 +35,7 @@ type trace struct {
 
 	mu         sync.Mutex // guards the fields below, so that Permit.Sent comes before Permit.Done
 	sent, done bool       // whether Permit.Sent and Permit.Done were called
-	firstByte  time.Time  // when the first byte of the answer arrived
+	firstByte  time.Time
 }
 
 func (t *trace) context(ctx context.Context) context.Context {
@@ -59,10 +59,10 @@ func (t *trace) context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &t.hooks)
 }
 
-// ended calls the permit's Done, and reports whether the request may have reached the service. The events of the
-// transport can prove that the request did not. If the transport reports no events, a dial error proves it, and so does
-// the parameter unsent. unsent is true if the transport refused the request with ErrNotSent. It is also true if an
-// *http.Transport did not read the body, because it refused a header or its Proxy failed.
+// ended calls the permit's Done, and reports whether the request may have reached the service. If the transport reports
+// events, the events decide. Otherwise only a dial error or the parameter unsent proves that the request did not reach
+// the service. unsent is true if the transport refused the request with ErrNotSent, or if an *http.Transport did not
+// read the body.
 func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	if err != nil {
 		resp = nil

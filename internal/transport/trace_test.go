@@ -19,8 +19,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-// If WroteHeaders is not among the trace events, they prove that a request never left. A connection does not prove that the
-// request left, because the request may wait on it for a stream.
+// Trace events without WroteHeaders prove that the request never left, even if there is a connection: the request may
+// still wait for a stream.
 func TestTraceEventsDecideWhetherARequestWasSent(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for _, c := range []struct {

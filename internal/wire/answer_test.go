@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Reading ends with its ctx inside the longest number and the longest white space.
 func TestReadingOfLongValuesEndsWithItsCtx(t *testing.T) {
 	const length = 3 * pollInterval
 	digits, space := strings.Repeat("1", length), strings.Repeat(" \n", length/2)
@@ -82,7 +81,7 @@ func readCosts(l *Lexer, v *map[string]*money) {
 	*v = Map(l, func(l *Lexer, v **money) { *v = Pointer(l, readMoney) })
 }
 
-func TestMalformedNamesAndMalformedValuesAreReadAlike(t *testing.T) {
+func TestNamesAndStringsAreReadAsByEncodingJSON(t *testing.T) {
 	for _, s := range []string{
 		`\n`, `\u0041`, `\ufffd`, `\ud83d`, `\ude00`, `\ud83d\ude00`, `\ud83d\ud83d\ude00`, `\ud83d\n`,
 		"\xff", "\xe2\x82", "\\n\xff\xfeé", `\"\\`,

@@ -97,9 +97,9 @@ func (f *Feed) window() []byte {
 	return window
 }
 
-// remove removes a part of the text. The part begins at the offset of the first call, and grows with each call: it ends
-// at the offset in the parameter to. The text behind the part moves only when the part is at least as long as that
-// text, because moving at every call would be slow. remove returns by how many bytes the text has moved.
+// remove removes a part of the text, and returns by how many bytes the text behind the part has moved. The part begins
+// at the offset of the first call. Each later call extends the part up to the offset in the parameter to. The text
+// behind the part moves only if it is not longer than the part, because a move at every call would be slow.
 func (f *Feed) remove(to int) (by int) {
 	if f.hole.to == 0 {
 		f.hole.from = to

@@ -87,7 +87,6 @@ func TestCtxIsPolledInEachHotel(t *testing.T) {
 	assert.Greater(t, ctx.polls, hotels*(len(hotel)/pollInterval-1))
 }
 
-// Fields are read in any order of names, also if the order changes.
 func TestFieldsAreReadInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	members := []string{`"a":1`, `"b":2`, `"c":3`, `"d":4`, `"e":5`, `"x":6`, ` "y" : 7`}

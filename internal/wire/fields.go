@@ -91,7 +91,7 @@ func (l *Lexer) unique(f *fieldNames, seen *seenFields, field int) int {
 
 const (
 	maxFields = 64   // the most fields of a struct; for an unknown name, find returns maxFields
-	maxAbsent = 2    // how many absent fields in a row the method expect passes over; with more, find searches for the name
+	maxAbsent = 2    // the most absent fields in a row that expect passes over; if more are absent, find reads the name
 	maxLearnt = 1024 // how many changes of the order are stored; with more, goroutines would wait for each other's writes
 )
 
@@ -131,9 +131,9 @@ func (l *Lexer) expect(f *fieldNames, last int) int {
 	return -1
 }
 
-// find returns the field whose name the Lexer has just read, or maxFields for an unknown name. From now on the method
-// expect compares the text with this name after the field in the parameter last. If the name differs from an Exact name
-// only in letter case, find rejects the answer.
+// find returns the field whose name the Lexer has just read, or maxFields for an unknown name. For the method expect,
+// find stores that this field follows the field in the parameter last. If the name differs from an Exact name only in
+// letter case, find rejects the answer.
 func (l *Lexer) find(f *fieldNames, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())

@@ -21,7 +21,7 @@ func testLexer(text []byte) *Lexer {
 	return l
 }
 
-// skipAgrees skips a text. This must fail exactly if the text is invalid JSON.
+// skipAgrees requires that skip accepts a valid JSON text and refuses an invalid one.
 func skipAgrees(t testing.TB, text []byte) {
 	l := testLexer(text)
 	defer l.release()
@@ -47,7 +47,7 @@ func TestSkipRefusesInvalidJSON(t *testing.T) {
 	}
 }
 
-// The error of a Lexer has the offset of the fault. If the text is cut off, that is its end.
+// If a text is cut off, the fault is at the end of the text.
 func TestErrorHasTheOffsetOfTheFault(t *testing.T) {
 	for text, at := range map[string]int{
 		``: 0, ` `: 1, `<html>`: 0, `{"a":1,}`: 7, `{"a" 1}`: 5, `[1 2]`: 3, `[1]x`: 3, `01`: 1, `[1.]`: 3, `nulx`: 3, `"\x"`: 2,

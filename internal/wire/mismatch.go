@@ -13,7 +13,7 @@ import (
 type notes struct {
 	found      Mismatches
 	unusable   *UnusableError // the first error that made the answer unusable; this error ended the reading
-	events     int            // number of problems found; it grows if a value causes a note or a rejection
+	events     int            // number of notes and rejections
 	mismatched bool           // the value that was read last is a mismatch, and its variable is empty
 	// lost counts mismatches. A mismatch inside a struct whose essential fields are complete is not counted.
 	lost     int
@@ -25,7 +25,6 @@ type mark struct{ events, listed, lost int }
 
 func (n *notes) mark() mark { return mark{n.events, len(n.found.List), n.lost} }
 
-// note adds a mismatch of the current value to the list of mismatches.
 func (l *Lexer) note(want, got string) {
 	l.events++
 	l.found.Count++
@@ -34,7 +33,6 @@ func (l *Lexer) note(want, got string) {
 	}
 }
 
-// unfit adds a mismatch to the list, and marks the last value as a mismatch.
 func (l *Lexer) unfit(want, got string) {
 	l.note(want, got)
 	l.mismatched = true
@@ -78,7 +76,7 @@ func (l *Lexer) charge(size int) bool {
 }
 
 // leave puts the name or the index of a value in front of the paths of the mismatches inside the value. It reports
-// whether the field lost has grown since the notes were in the state of the parameter before.
+// whether the field lost has grown since before.
 func (l *Lexer) leave(before *mark, name string, index int) (lost bool) {
 	for i := before.listed; i < len(l.found.List); i++ {
 		l.found.List[i].Path = below(name, index, l.found.List[i].Path)
@@ -102,8 +100,8 @@ func below(name string, index int, path string) string {
 	return "[" + strconv.Itoa(index) + "]" + path
 }
 
-// passAgain goes back to the value at the offset begin, and skips this value, if the answer is unusable. The reading
-// then stopped inside the value, but invalid JSON after that point must still be found.
+// passAgain skips the value at the offset begin once more if the answer is unusable. The reading stopped inside this
+// value, so its rest may contain invalid JSON.
 func (l *Lexer) passAgain(begin int) {
 	if l.unusable != nil && l.err == nil {
 		l.failed, l.body = false, l.feed.window()
@@ -123,7 +121,6 @@ func (l *Lexer) verdict(lenient bool) (Mismatches, error) {
 	return l.found, nil
 }
 
-// rooted returns a path without its leading dot, or "the document" for an empty path.
 func rooted(path string) string {
 	if path == "" {
 		return "the document"

@@ -87,7 +87,6 @@ func escape(b []byte) (r rune, length int) {
 	return r, maxEscape
 }
 
-// maxEscape is the length of the longest escape.
 const maxEscape = len(`\u0000`)
 
 // escapeLength returns the length of the escape at the beginning of b. If ok is false, the escape is malformed or
@@ -108,7 +107,6 @@ func escapeLength(b []byte) (length int, ok bool) {
 
 func hex4(b []byte) rune { return hex(b[0])<<12 | hex(b[1])<<8 | hex(b[2])<<4 | hex(b[3]) }
 
-// hex returns the value of a hexadecimal digit, or -1.
 func hex(c byte) rune {
 	switch {
 	case '0' <= c && c <= '9':
@@ -139,7 +137,6 @@ func (l *Lexer) copyString(b []byte) string {
 	return text.String()
 }
 
-// number reads a number, and returns its text.
 func (l *Lexer) number() []byte {
 	l.peek()
 	begin := l.pos
@@ -213,7 +210,6 @@ const (
 	maxFloat   = 1 << 10 // a float with more characters is not read
 )
 
-// parseInt reads an integer, and reports whether it is in range.
 func parseInt(text []byte, bits int) (int64, bool) {
 	if len(text) > maxInteger {
 		return 0, false
@@ -238,7 +234,6 @@ func parseWhole(text []byte, bits int) (int64, bool) {
 	return parseInt([]byte(d.StringFixed(0)), bits)
 }
 
-// parseFloat reads a number, and reports whether it is in range and no longer than 1 KiB.
 func parseFloat(text []byte) (float64, bool) {
 	if len(text) > maxFloat {
 		return 0, false

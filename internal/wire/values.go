@@ -57,7 +57,7 @@ func (l *Lexer) numeral(want string) []byte {
 	return nil
 }
 
-// Int64 reads an integer, also one that is written with a fraction or an exponent; null is 0.
+// Int64 reads an integer; null is 0. The integer may have a fraction or an exponent, such as 2.0.
 func (l *Lexer) Int64() int64 { return l.integer(64) }
 
 // Int reads an integer as Int64 does.
@@ -197,7 +197,7 @@ func (l *Lexer) internStrings(on bool) {
 	}
 }
 
-// internString is like copyString, but returns the interned string if the table has an equal one.
+// internString is like copyString, but returns an equal string of the table if there is one.
 func (l *Lexer) internString(b []byte) string {
 	if len(b) == 0 {
 		return ""

@@ -26,8 +26,8 @@ const (
 	next       = "api/next.txt"
 )
 
-// limits has, for some packages, the maximum number of exported names (without the constant, request and response of each
-// operation), of option types, and of lines in api/next.txt. 0 means no limit.
+// limits has the maximum number of exported names, option types, and lines in api/next.txt of some packages. The
+// constant, the request and the response of an operation are not counted. 0 means no limit.
 var limits = []struct {
 	pkg                       string
 	names, optionTypes, lines int
@@ -117,7 +117,7 @@ func listOutside(page string, write bool) error {
 	last := len(outside) - 1
 	list := "except in `" + strings.Join(outside[:last], "`, `") + "` and `" + outside[last] + "`."
 	switch found := exceptions.FindString(string(text)); {
-	case strings.Join(strings.Fields(found), " ") == list: // lines may end anywhere
+	case strings.Join(strings.Fields(found), " ") == list: // the page may have a line break instead of any space
 		return nil
 	case found == "" || !write:
 		return fmt.Errorf("%s does not have the text %q: run .ci/api -w", page, list)
@@ -236,7 +236,6 @@ func read(path string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), err
 }
 
-// without returns the lines of a that are not in b.
 func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
 }

@@ -11,8 +11,8 @@ import (
 // removes a line. So a line has the tag of a field and the value of a constant, but no names of parameters. An interface
 // that others can implement is one line, because a new method breaks their types.
 //
-// The field hidden of the result has an error for each exported field and result whose type is unexported, because
-// callers cannot name such a type.
+// The field hidden of the result has an error for each field or result of an unexported type, because callers cannot
+// name this type.
 func surface(name string, pkg *types.Package) *writer {
 	w := &writer{pkg: pkg, prefix: name}
 	scope := pkg.Scope()

@@ -13,7 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// chart is a bar chart. The longest bar has the full width.
 type chart struct {
 	File, Title, Note string
 	Groups            []group

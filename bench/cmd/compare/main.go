@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	chaostest.Main(origin.Serve) // in the process of the server, Main does not return
+	chaostest.Main(origin.Serve) // in the server's process, Main does not return
 	quick := flag.Bool("quick", false, "measure less, in about five minutes")
 	rounds := flag.Int("rounds", 7, "number of rounds of each cell; fewer rounds take less time, but the results vary more")
 	charts := flag.String("charts", "", "folder for three charts of the results")
@@ -75,12 +75,10 @@ func run(ctx context.Context, quick bool, rounds int, charts string) error {
 	return nil
 }
 
-// results holds the measured rows of each table.
 type results struct {
 	pages, manyCallers, lines, calls, streams, slow []row
 }
 
-// printMachine prints the command line, the Go release, the processor, and the versions of the compared modules.
 func printMachine() {
 	fmt.Printf("    bench/run %s\n\n", strings.Join(os.Args[1:], " "))
 	fmt.Printf("%s, GOMAXPROCS %d of %d, of:\n\n", runtime.Version(), runtime.GOMAXPROCS(0), runtime.NumCPU())

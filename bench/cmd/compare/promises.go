@@ -70,8 +70,6 @@ func keep(rows []row, wanted func(row) bool) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(one row) bool { return !wanted(one) })
 }
 
-// ratioOf returns a function for the median of a row's ratios: the figure of one client ÷ the figure of another client
-// (base).
 func ratioOf(of figure, client, base string) func(row) float64 {
 	return func(r row) float64 { return r.ratio(of, client, base).Median }
 }
@@ -85,7 +83,7 @@ func atLeast(least float64, what string, rows []row, value func(row) float64) pr
 }
 
 // inAll returns a promise that is kept if the value of every row meets the bound. Its text has the smallest and the
-// largest value.
+// largest of these values.
 func inAll(what, bound string, rows []row, value func(row) float64, meets func(float64) bool) promise {
 	t := promise{what, bound, "nothing", len(rows) > 0}
 	sorted := slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(value(a), value(b)) })

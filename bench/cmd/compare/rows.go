@@ -20,8 +20,8 @@ import (
 type cell struct {
 	name      string
 	op        hotelstays.Operation
-	transport string // one of the keys of origin.Addresses.BaseURLs
-	prefix    string // first part of the URL path; it requests a smaller page or compression
+	transport string // a key of origin.Addresses.BaseURLs
+	prefix    string // beginning of the URL path: requests a small page, or compression
 	load      measure.Load
 	before    connection
 }
@@ -39,7 +39,6 @@ var connections = []connection{warm, idle, cold}
 
 var transports = []string{origin.HTTP1, origin.TLSHTTP1, origin.TLSHTTP2}
 
-// cells returns the cells of an operation: one plain and one gzip cell for each transport.
 func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []cell) {
 	load := measure.Load{Callers: callers, AtLeast: atLeast, Warm: true}
 	for _, transport := range transports {
@@ -54,7 +53,7 @@ func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []c
 
 const gzipped = ", gzip"
 
-// onLine returns a cell for each state of the connection (warm, idle, cold), over the line of a traveller with TLS and HTTP/2.
+// onLine returns a cell for each state of the connection, with HTTP/2 over the line origin.Far.
 func onLine(name string, op hotelstays.Operation, prefix string) (all []cell) {
 	for _, before := range connections {
 		all = append(all, cell{fmt.Sprintf("%s, %s, %s", name, before, origin.Far), op, origin.Over(origin.TLSHTTP2, origin.Far), prefix,
@@ -70,7 +69,6 @@ func lineCells() []cell {
 		onLine("CheckAvail", hotelstays.OpCheckAvail, ""))
 }
 
-// streamCells returns the cells for the clients of peers.Streams.
 func streamCells() []cell {
 	all := []cell{
 		{"no limit", hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1, Warm: true}, warm},
@@ -80,7 +78,7 @@ func streamCells() []cell {
 	return append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, origin.GzipPrefix)...)
 }
 
-// slowCells has the cells for 32 streams at the same time, each with the slow loop of peers.SlowLoop.
+// slowCells run 32 loops of peers.SlowLoop at the same time.
 var slowCells = []cell{
 	{"plain", hotelstays.OpHotelList, origin.TLSHTTP2, "", measure.Load{Callers: 32}, warm},
 	{"gzip", hotelstays.OpHotelList, origin.TLSHTTP2, origin.GzipPrefix, measure.Load{Callers: 32}, warm},
@@ -100,14 +98,12 @@ func wall(s measure.Sample) float64  { return s.Wall }
 func batch(s measure.Sample) float64 { return s.Batch }
 func first(s measure.Sample) float64 { return s.First }
 
-// toByte returns the ratio: time until the first hotel ÷ time until the first byte.
 func toByte(s measure.Sample) float64 { return s.First / s.Byte }
 func allocs(s measure.Sample) float64 { return s.Allocs }
 func bytes(s measure.Sample) float64  { return s.Bytes }
 func peak(s measure.Sample) float64   { return s.Peak }
 
-// ratio divides the figure of one client by the figure of another client (base), in each round. It returns the spread
-// of these ratios.
+// ratio returns the spread of the rounds: the figure of client ÷ the figure of base.
 func (r row) ratio(of figure, client, base string) measure.Spread {
 	var ratios []float64
 	for round, s := range r.samples[client] {

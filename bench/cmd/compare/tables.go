@@ -12,7 +12,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// column is one figure in the tables. The function text returns the text of a table cell.
 type column struct {
 	title string
 	text  func(r row, client string) string
@@ -53,7 +52,6 @@ func meanOf(title string, of figure, text func(float64) string) column {
 	return column{title, func(r row, client string) string { return text(r.mean(of, client)) }}
 }
 
-// printRows prints a table for each figure, with a column for each client.
 func printRows(title string, kinds []peers.Kind, rows []row, figures ...column) {
 	section(title)
 	for _, f := range figures {

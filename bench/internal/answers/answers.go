@@ -35,7 +35,6 @@ type (
 	list   = []any
 )
 
-// generator draws random values. The same seed gives the same values.
 type generator struct{ *rand.Rand }
 
 func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, 200))} }
@@ -82,7 +81,6 @@ func CheckAvail() []byte {
 	})
 }
 
-// envelope encodes an answer with code 0 and the given data.
 func envelope(data object) []byte {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(object{"code": 0, "msg": "success", "data": data}); err != nil {

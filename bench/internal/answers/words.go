@@ -2,7 +2,6 @@
 
 package answers
 
-// text holds the English, Chinese and Arabic form of a text.
 type text struct{ en, zh, ar string }
 
 func (t text) i18n() object { return object{"en": t.en, "zh": t.zh, "ar": t.ar} }

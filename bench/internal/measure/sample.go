@@ -16,13 +16,13 @@ import (
 type Sample struct {
 	CPU    float64 // seconds of CPU time, in user and system mode, including the garbage collector
 	Wall   float64 // seconds that a caller waits for its answer
-	Batch  float64 // seconds until all callers have their answer: the time of the load ÷ the number of calls of one caller
+	Batch  float64 // seconds in which each caller gets one answer
 	Byte   float64 // seconds until the first byte of the answer, as in Arrival
 	First  float64 // seconds until the first hotel, as in Arrival
 	Allocs float64
-	Bytes  float64 // number of allocated bytes
+	Bytes  float64 // allocated bytes
 	Peak   float64 // maximum size of the heap, in bytes, while all callers run together
-	Calls  int     // number of calls of all callers together
+	Calls  int
 }
 
 // Arrival is the result of a call that yields hotels while it reads: the time until the first byte of the answer,
@@ -73,7 +73,6 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 	}, nil
 }
 
-// run adds up the results of several calls.
 type run struct {
 	calls   int
 	waited  time.Duration

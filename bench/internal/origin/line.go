@@ -28,11 +28,10 @@ const (
 	segment       = 8 << 10       // number of bytes that are sent as one piece
 	initialWindow = 10 * 1460     // TCP window of a new connection, in bytes
 	largestWindow = 32 << 20      // maximum TCP window, in bytes: the limit of the receiver
-	idleTimeout   = 200e6         // nanoseconds without data, in addition to one round trip, after which the TCP window is initialWindow again
-	shortQueue    = 2 * 1_000_000 // nanoseconds; a sender waits if the line is busy for longer
+	idleTimeout   = 200e6         // after a round trip and these nanoseconds without data, the TCP window is initialWindow again
+	shortQueue    = 2 * 1_000_000 // nanoseconds; if the waiting bytes need more, the sender waits
 )
 
-// shared is a Line with the state that all its connections share.
 type shared struct {
 	Line
 	mu   sync.Mutex

@@ -32,7 +32,6 @@ func Handler(observe func(*http.Request, []byte)) http.Handler {
 	return mux
 }
 
-// ready is a handler that answers every request with a prepared body.
 type ready struct {
 	body     []byte
 	encoding string

@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 )
 
-// Answers also arrive unchanged over a simulated line.
+// Each address returns the prepared answer, also over a simulated line.
 func TestEachAddressUsesItsProtocol(t *testing.T) {
 	addresses, end := origin.Listen(origin.Handler(nil))
 	defer end()

@@ -25,7 +25,7 @@ const (
 // Addresses has the base URLs of the servers, and their TLS certificate.
 type Addresses struct {
 	BaseURLs    map[string]string // by transport, or by the result of Over
-	Certificate []byte            // certificate of the two TLS servers, in PEM
+	Certificate []byte            // of the two TLS servers, in PEM
 }
 
 // Listen starts a server for each of the three transports, and a proxy to the TLS servers for each line. The returned

@@ -22,13 +22,13 @@ import (
 
 func generated() []Kind { return []Kind{{"ogen", newOgen}, {"oapi-codegen", newOapi}} }
 
-// generatedCall returns a Call that sends a request with a generated client. It first converts the request to the type
-// of that client. A function (read) takes the data and the code from the answer.
+// generatedCall returns a Call through a generated client, whose request type is Req. The function read takes the data
+// and the code from the answer.
 func generatedCall[Req, Resp any](in any, call func(context.Context, *Req) (Resp, error), read func(Resp) (data any, code int)) Call {
 	req := new(Req)
 	text, err := json.Marshal(in)
 	if err = errors.Join(err, json.Unmarshal(text, req)); err != nil {
-		panic(err) // impossible: TestEveryClientSendsTheSameRequest checks that all requests can be converted
+		panic(err) // impossible: TestEveryClientSendsTheSameRequest converts all requests
 	}
 	return bounded(func(ctx context.Context) (any, error) {
 		r, err := call(ctx, req)
@@ -61,7 +61,6 @@ func newOgen(baseURL string) (Peer, error) {
 	}}, nil
 }
 
-// ogenToken passes the bearer token to ogen's client.
 type ogenToken struct{}
 
 func (ogenToken) Bearer(context.Context, ogenclient.OperationName) (ogenclient.Bearer, error) {

@@ -40,7 +40,6 @@ func newOurs(baseURL string) (Peer, error) {
 	return Peer{Calls: calls, Close: client.CloseIdleConnections}, nil
 }
 
-// roomyLimit is a rate limiter whose limit is never reached.
 type roomyLimit struct{ window *ratelimit.Window }
 
 func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) (hotelstays.Permit, error) {

@@ -66,7 +66,6 @@ const (
 	timeoutHint = int64((timeout - time.Second) / time.Millisecond)
 )
 
-// bounded limits the time of each call to timeout.
 func bounded[T any](call func(context.Context) (T, error)) Call {
 	return func(ctx context.Context) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -75,7 +74,6 @@ func bounded[T any](call func(context.Context) (T, error)) Call {
 	}
 }
 
-// post sends a request and decodes the answer.
 type post func(ctx context.Context, path string, in, answer any) (status int, err error)
 
 const hotelListPath = "/api/search/hotelList"

@@ -19,7 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// seen is a request as the server received it.
 type seen struct {
 	path   string
 	header http.Header

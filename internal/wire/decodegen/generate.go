@@ -27,8 +27,8 @@ func isResponse(name string) bool {
 	return token.IsExported(name) && strings.HasSuffix(name, "Response") && name != "DoResponse"
 }
 
-// generator writes two files: package wire decodes the structs of package types, and the
-// root package decodes its own.
+// generator writes two files: the file of package wire decodes the structs of package types, and the file of the root
+// package decodes the responses.
 type generator struct {
 	fset       *token.FileSet
 	done       map[*types.Named]bool // false while the variable of the struct is being written, then true
