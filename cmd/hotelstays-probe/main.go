@@ -37,7 +37,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The exit statuses.
 const (
 	exitHeld = iota
 	exitBroken
@@ -51,7 +50,6 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, &printer{w: os.Stdout, colour: takesColour(os.Stdout, os.Getenv)}, os.Stderr))
 }
 
-// settings holds the values of the flags.
 type settings struct {
 	config  probe.Config
 	list    bool
@@ -121,7 +119,6 @@ func (set *settings) flags() *flag.FlagSet {
 	return flags
 }
 
-// credentials reads the credentials from the environment.
 func credentials(c *probe.Config, env func(string) string) error {
 	for _, name := range []string{"HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"} {
 		if env(name) == "" {
@@ -136,7 +133,6 @@ func credentials(c *probe.Config, env func(string) string) error {
 	return nil
 }
 
-// run is the program: it parses args, acts on the flags, and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string, out *printer, stderr io.Writer) int {
 	set := &settings{}
 	flags := set.flags()
@@ -162,7 +158,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		out.list(probe.Rules())
 		return exitHeld
 	case set.version:
-		info, _ := debug.ReadBuildInfo() // the result is always valid, because the program is built from a module
+		info, _ := debug.ReadBuildInfo() // a program built from a module always has this information
 		fmt.Fprintln(out.w, "hotelstays-probe", info.Main.Version, info.GoVersion)
 		return exitHeld
 	case changed:

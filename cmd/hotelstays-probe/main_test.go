@@ -71,7 +71,7 @@ func reported(t *testing.T) *probe.Report {
 // No line of a whole run is longer than a terminal's line. Commands and facts may be longer, because users copy them.
 func TestOutputFitsATerminal(t *testing.T) {
 	report := reported(t)
-	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // with "Note: " before it, the note exceeds one line
+	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // "Note: " and this text exceed one line
 	for _, colour := range []bool{false, true} {
 		var stdout bytes.Buffer
 		p := &printer{w: &stdout, colour: colour}
@@ -289,7 +289,7 @@ func TestExitStatusDependsOnTheResult(t *testing.T) {
 	require.NoError(t, os.WriteFile(report, []byte(`{"facts":{"nullOrders":true}}`), 0o600))
 	for args, want := range map[string]int{
 		"-run orders/empty": exitHeld,
-		"-run headers/timestamp -run value -fail-on untried": exitHeld, // no answer has a voucher, for example
+		"-run headers/timestamp -run value -fail-on untried": exitHeld, // a rule that got no answer to judge does not count as untried
 		"-help":                               exitHeld,
 		"-version":                            exitHeld,
 		"-fail-on nothing":                    exitUsage,

@@ -84,7 +84,6 @@ func (p *printer) list(rules []probe.Rule) {
 
 var colours = map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Weak: "35", probe.Broken: "31", probe.NotTried: "33"}
 
-// result prints the result of a rule when the rule has ended.
 func (p *printer) result(r probe.Result) {
 	p.section(r.Section)
 	state := plain(fmt.Sprintf("%-9s", r.State))
@@ -105,7 +104,7 @@ func (p *printer) result(r probe.Result) {
 	}
 }
 
-// waiting prints why the run waits, and until when. The run calls it before each long wait.
+// waiting prints why the run waits, and until when.
 func (p *printer) waiting(what string, until time.Time) {
 	p.line(2, fmt.Sprintf("waiting for %s, until %s at most", what, until.Format(time.TimeOnly)))
 }

@@ -26,11 +26,10 @@ import (
 type output struct {
 	file  string
 	write func(io.Writer, *probe.Report) error
-	to    io.WriteCloser // destination of the report; Close puts it in the place of the old file
+	to    io.WriteCloser // a reportFile, a pipe or standard output
 }
 
-// reportFile is a temporary file that only its owner can read. Close gives it the name in the field replaces, in the
-// place of the old report.
+// reportFile is a temporary file that only its owner can read. Close renames the file, and so replaces the older report.
 type reportFile struct {
 	*os.File
 	replaces string

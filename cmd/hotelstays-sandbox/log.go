@@ -11,7 +11,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// logPause is the pause after which logRequests looks for new requests again.
 const logPause = 100 * time.Millisecond
 
 // logRequests logs every request in the ledger after it has been answered. The returned function logs the requests that

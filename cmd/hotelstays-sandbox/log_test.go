@@ -1,5 +1,3 @@
-// The log has one line for each request, and no secrets.
-
 package main
 
 import (

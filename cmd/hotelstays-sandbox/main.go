@@ -74,7 +74,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if set.version {
-		info, _ := debug.ReadBuildInfo() // the result is always valid, because the program is built from a module
+		info, _ := debug.ReadBuildInfo() // a program built from a module always has this information
 		fmt.Fprintln(stdout, "hotelstays-sandbox", info.Main.Version, info.GoVersion)
 		return nil
 	}
@@ -111,7 +111,6 @@ func usageError(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errUsage, fmt.Errorf(format, args...))
 }
 
-// settings holds the values of the flags.
 type settings struct {
 	config     hotelstaystest.Config
 	configFile string
@@ -179,7 +178,7 @@ func (set *settings) guardControl() error {
 	return nil
 }
 
-// flags returns the flag set. The default of each flag is the current value of its setting.
+// flags takes the default of each flag from the current settings.
 func (set *settings) flags() *flag.FlagSet {
 	c := &set.config
 	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)

@@ -1,5 +1,3 @@
-// Flags, the printed script, the certificate, and the guards of the control API.
-
 package main
 
 import (
@@ -112,7 +110,6 @@ func runGreeting(t *testing.T, greeting string) map[string]string {
 	return values
 }
 
-// get sends a GET and returns the HTTP status of the answer.
 func get(t *testing.T, client *http.Client, url string, header ...string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -153,7 +150,7 @@ func TestProgramPrintsAShellScript(t *testing.T) {
 			}, hotelstays.WithHTTPClient(insecure))
 			require.NoError(t, err)
 			quickstart := "run ./examples/quickstart -destination " + city
-			if name == "TLS" { // without -tls-ca there is no certificate file
+			if name == "TLS" { // a Go program needs the certificate file of -tls-ca
 				quickstart = ""
 			}
 			assert.Equal(t, quickstart, values["go"])

@@ -27,7 +27,6 @@ import (
 // screens has a light desktop and a dark phone, so the tests cover both sizes and both colour schemes.
 var screens = []browsertest.Screen{browsertest.Screens[0], browsertest.Screens[3]}
 
-// tab is a browser's tab with the site.
 type tab struct {
 	*browsertest.Tab
 	t      *testing.T
@@ -49,7 +48,6 @@ func openTab(t *testing.T, screen browsertest.Screen, config hotelstaystest.Conf
 // pictured lists the pages whose pictures are in the README.
 var pictured = []string{"hotels", "guests", "changed", "confirmed"}
 
-// check runs the checks that every page must pass.
 func (p *tab) check(page string) {
 	p.t.Helper()
 	p.Check(page + " on a " + p.screen)
@@ -58,7 +56,6 @@ func (p *tab) check(page string) {
 	}
 }
 
-// fillGuests enters the guests.
 func (p *tab) fillGuests() {
 	p.t.Helper()
 	for _, guest := range p.site.checkoutAt(p.address()).Travellers() {
@@ -150,7 +147,7 @@ const noteEarlyHotels = `new MutationObserver(() => {
 		[...document.querySelectorAll("#hotels a.button")].some((e) => e.checkVisibility());
 }).observe(document, {childList: true, subtree: true})`
 
-// address returns the path of the page. If the page is the answer to a form, it removes the form's part of the path.
+// address returns the path of the page, without the "/book" of a form with errors.
 func (p *tab) address() string {
 	p.t.Helper()
 	address, err := chromedp.Run(p.Ctx, chromedp.Location())

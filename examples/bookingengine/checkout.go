@@ -26,7 +26,7 @@ type checkout struct {
 	// times.
 	Reference   string
 	SearchID    string
-	SessionID   string // session of the search, which Book and Cancel need
+	SessionID   string // session of the search, for CheckAvail, Book and Cancel
 	Hotel       types.Hotel
 	Room        string
 	Occupancies []types.GuestPerRoom
@@ -168,7 +168,6 @@ func (s *site) refresh(ctx context.Context, co checkout) (checkout, error) {
 	})
 }
 
-// check checks the offer again, and shows the current offer.
 func (s *site) check(w http.ResponseWriter, r *http.Request, co checkout) error {
 	_, err := s.refresh(r.Context(), co)
 	return redirect(w, r, err, "/checkouts/"+co.Reference)

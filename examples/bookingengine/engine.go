@@ -42,7 +42,7 @@ type engine struct {
 	changing  sync.Mutex                   // locked while a checkout changes
 
 	stop     context.CancelFunc // ends Journal.Run
-	sends    context.Context    // context of the calls of Book, which may end after the journal
+	sends    context.Context    // context of Book, which may end after the journal
 	endSends context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -85,8 +85,6 @@ func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error
 	return e, nil
 }
 
-// close stops the engine. It waits up to ten seconds for answers to Book. The next engine continues unfinished
-// bookings.
 func (e *engine) close() {
 	e.stop()
 	defer time.AfterFunc(10*time.Second, e.endSends).Stop() // Book gets ten more seconds, because its answer saves ten minutes of polls
@@ -101,24 +99,22 @@ func (e *engine) booked(ctx context.Context, tx *sql.Tx, outcome *hotelstays.Boo
 	return change(ctx, tx, reference, func(o *order) { o.settle(outcome, e.client.StatusMeanings()) })
 }
 
-// changed stores a change of an order, which the journal has read.
 func (e *engine) changed(ctx context.Context, tx *sql.Tx, c *durable.OrderChange) error {
 	return change(ctx, tx, c.After.CustomerReferenceNo, func(o *order) { o.read(c.After, e.client.StatusMeanings()) })
 }
 
-// cancelled stores the result of a cancellation.
 func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
 	e.log.InfoContext(ctx, "cancellation ended", "reference", c.CustomerReferenceNo, "ending", c.Ending, "error", c.Err)
 	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 
-// event logs the event of a webhook. Then the journal reads the order of the event.
+// event only logs a webhook. After event the journal reads the order.
 func (e *engine) event(ctx context.Context, _ *sql.Tx, event *hotelstays.WebhookEvent) error {
 	e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
 	return nil
 }
 
-// openDatabase opens a SQLite file, and creates missing tables. A real engine creates them when it is deployed.
+// openDatabase opens a SQLite file, and creates missing tables. A real engine creates tables during its deployment.
 func openDatabase(ctx context.Context, file string, log *slog.Logger) (*sql.DB, error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -141,7 +137,6 @@ func openDatabase(ctx context.Context, file string, log *slog.Logger) (*sql.DB, 
 	return db, nil
 }
 
-// load returns an order, or errNoOrder.
 func (e *engine) load(ctx context.Context, reference string) (o order, err error) {
 	err = e.db.QueryRowContext(ctx, `SELECT data FROM orders WHERE reference = $1`, reference).Scan(&o)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -156,7 +151,7 @@ func put(ctx context.Context, tx *sql.Tx, o order) error {
 	return err
 }
 
-// change changes an order. It writes before it reads: this locks the row.
+// change changes an order. The UPDATE locks the row before the read.
 func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order)) error {
 	var o order
 	row := tx.QueryRowContext(ctx, `UPDATE orders SET data = data WHERE reference = $1 RETURNING data`, reference)
@@ -167,11 +162,11 @@ func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order))
 	return put(ctx, tx, o)
 }
 
-// Value returns the order as JSON, to store it in the database.
+// Value returns the order as JSON for the database.
 func (o order) Value() (driver.Value, error) {
 	data, err := json.Marshal(o)
 	return string(data), err
 }
 
-// Scan decodes the JSON of an order that was read from the database.
+// Scan decodes the JSON from the database.
 func (o *order) Scan(data any) error { return json.Unmarshal(fmt.Appendf(nil, "%s", data), o) }

@@ -1,5 +1,3 @@
-// Failing bookings and cancellations, in virtual time.
-
 package main
 
 import (
@@ -31,7 +29,7 @@ func TestOrderIsFoundAfterALostAnswer(t *testing.T) {
 		s.cut(hotelstays.OpBook, true)
 		s.status(hotelstays.OpQueryOrders, 503, -1)
 		address, reference := s.toOrder()
-		time.Sleep(patient)
+		time.Sleep(usualWait)
 		page := s.get(address)
 		assert.Contains(s.t, page, "We are finding out whether your room is booked")
 		assert.Contains(s.t, page, "Please do not book again: this page keeps itself up to date.")
@@ -70,7 +68,7 @@ func TestOrderIsFoundAfterARestartDuringBook(t *testing.T) {
 			assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstays.OpBook))
 			assert.Equal(s.t, http.StatusOK, s.send(http.MethodGet, address+"/voucher", nil).Code)
 			s.post(address+"/cancel", free)
-			time.Sleep(looks + time.Second)
+			time.Sleep(journalPause + time.Second)
 			s.shows(address, "Your booking is cancelled")
 		})
 	}
@@ -111,7 +109,7 @@ func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 			assert.NotContains(s.t, page, not)
 		}
 		assert.Equal(s.t, address, s.post(address+"/cancel", free))
-		time.Sleep(looks + time.Second)
+		time.Sleep(journalPause + time.Second)
 		assert.Zero(s.t, s.srv.Ledger().Count(hotelstays.OpCancel))
 	})
 }
@@ -130,7 +128,7 @@ func TestPageShowsHowTheOrderDiffersFromItsOffer(t *testing.T) {
 		assert.Contains(s.t, page, price(other.Offer.CancelFees[1].Fee))
 		assert.Contains(s.t, page, "Cancel the booking")
 		s.post(address+"/cancel", free)
-		time.Sleep(looks + time.Second)
+		time.Sleep(journalPause + time.Second)
 		page = s.get(address)
 		assert.Contains(s.t, page, "Your booking is cancelled")
 		assert.NotContains(s.t, page, "Your booking is not quite")
@@ -166,7 +164,7 @@ func TestGuestCancelsOnlyForTheFeeOnThePage(t *testing.T) {
 		assert.Equal(s.t, http.StatusConflict, s.send(http.MethodPost, address+"/cancel", nil).Code, "a fee that was not shown")
 
 		offered := s.stored(address).Checkout.Offer
-		// Set the cancellation fees of the order.
+		// The page must show the fee of the order, not the fee of the stored offer.
 		require.NoError(s.t, s.engine.journal.InTx(s.t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			return change(ctx, tx, strings.TrimPrefix(address, "/orders/"), func(o *order) {
 				for i := range o.Checkout.Offer.CancelFees {
@@ -190,7 +188,7 @@ func TestGuestCancelsOnlyForTheFeeOnThePage(t *testing.T) {
 			assert.Equal(s.t, address, s.post(address+"/cancel", url.Values{"fee": {price(cost)}}))
 		}
 		s.shows(address, "We are cancelling your booking")
-		time.Sleep(looks + time.Second)
+		time.Sleep(journalPause + time.Second)
 		page := s.get(address)
 		assert.Contains(s.t, page, "Your booking is cancelled")
 		assert.Contains(s.t, page, "The hotel keeps "+price(keeps))
@@ -206,7 +204,7 @@ func TestRefusedCancellationKeepsTheBooking(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		s.srv.SetCancelRule(reference, hotelstaystest.CancelForbiddenByContract)
 		s.post(address+"/cancel", free)
-		time.Sleep(looks + time.Second)
+		time.Sleep(journalPause + time.Second)
 		page := s.get(address)
 		assert.Contains(s.t, page, "This booking cannot be cancelled online")
 		assert.Contains(s.t, page, "Your booking is confirmed")

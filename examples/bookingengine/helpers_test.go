@@ -1,5 +1,3 @@
-// Helpers: a site with a sandbox, and the requests of a guest.
-
 package main
 
 import (
@@ -32,7 +30,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testSite is a site and its sandbox.
 type testSite struct {
 	*site
 	running atomic.Pointer[site] // the site that receives webhooks; a restart replaces it
@@ -40,7 +37,7 @@ type testSite struct {
 	base    string
 	srv     *hotelstaystest.Server
 	log     logBuffer
-	db      string // the file of openDatabase
+	db      string // path of the SQLite file
 }
 
 // startSite serves a site on loopback until the test ends.
@@ -62,8 +59,7 @@ func startSite(t *testing.T, config hotelstaystest.Config) *testSite {
 	return s
 }
 
-// looks is the pause after which the journal looks for work again.
-const looks = 5 * time.Second
+const journalPause = 5 * time.Second
 
 // inBubble runs a test on a site with a virtual clock and without sockets.
 func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Config) {
@@ -76,7 +72,7 @@ func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Con
 		s.srv = hotelstaystest.NewServer(&c)
 		defer s.srv.Close()
 		svc := sandboxService(s.srv, "http://127.0.0.1")
-		svc.pause = looks
+		svc.pause = journalPause
 		svc.options = append(svc.options, hotelstays.WithHTTPClient(&http.Client{Transport: judge.Test(t).Transport(s.srv.Client().Transport)}))
 		s.start(svc)
 		defer func() { s.engine.close() }()
@@ -119,13 +115,12 @@ func (s *testSite) withoutJudge() {
 	s.restart(false, 0)
 }
 
-// webhooksAreLost drops all webhooks.
 func (s *testSite) webhooksAreLost() {
 	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})
 }
 
-// status makes the sandbox answer the next calls of an operation with an HTTP status. If times is -1, this lasts until
-// ClearFaults.
+// status makes the sandbox answer the next calls of an operation with an HTTP status. If times is -1, the sandbox answers
+// all calls with the status until ClearFaults.
 func (s *testSite) status(op types.Operation, status, times int) {
 	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultStatus, Status: status, Times: times})
 }
@@ -143,7 +138,7 @@ func (s *testSite) stored(address string) order {
 	return o
 }
 
-// request is a request of this site.
+// request returns a request as a page of the site sends it.
 func request(method, address string, form url.Values) *http.Request {
 	r := httptest.NewRequest(method, address, strings.NewReader(form.Encode()))
 	r.Host = "127.0.0.1"
@@ -154,14 +149,12 @@ func request(method, address string, form url.Values) *http.Request {
 	return r
 }
 
-// answer returns the answer to a request.
 func (s *testSite) answer(r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w
 }
 
-// send makes a request like a browser on this site.
 func (s *testSite) send(method, address string, form url.Values) *httptest.ResponseRecorder {
 	return s.answer(request(method, address, form))
 }
@@ -174,7 +167,6 @@ func (s *testSite) get(address string) string {
 	return w.Body.String()
 }
 
-// shows requires that a page has a text.
 func (s *testSite) shows(address, want string) {
 	s.t.Helper()
 	require.Contains(s.t, s.get(address), want)

@@ -63,7 +63,7 @@ func run(ctx context.Context, port, file string, loseAnswer bool, log *slog.Logg
 	if svc.Sandbox != nil {
 		defer svc.Sandbox.Close()
 		if file != "" {
-			return errors.New("-db needs a service that outlives this program: run the sandbox by itself, as the README shows")
+			return errors.New("-db needs a service that outlives this program: start the sandbox as another program, as the README shows")
 		}
 		dir, err := os.MkdirTemp("", "bookingengine")
 		if err != nil {
@@ -106,17 +106,17 @@ func serve(ctx context.Context, listener net.Listener, e *engine) error {
 	return <-ended
 }
 
-// eventsPath is the path of the site at which it receives webhooks.
+// eventsPath is the path that receives webhooks.
 const eventsPath = "/hotel-events"
 
 type service struct {
 	BaseURL string
-	Sandbox *hotelstaystest.Server // the sandbox; nil if the service is a real one
+	Sandbox *hotelstaystest.Server // nil for a real service
 	MayBook bool
 	Cities  []string // cities that the search form suggests; a real engine takes them from WalkDestinations
 
 	credential hotelstays.TicketCredential
-	// journalKeys encrypt waiting requests and orders. They stay the same when the process restarts or the credential changes.
+	// journalKeys encrypt waiting requests and orders. Keep the keys when the process restarts or the credential changes.
 	journalKeys []types.Secret
 	// callbackURL is the address to which the service sends the events of orders, signed with webhookSecret. It is
 	// empty without webhooks.

@@ -75,7 +75,6 @@ var messages = map[hotelstays.ErrorKind]message{
 	hotelstays.KindRateLimited: busy, hotelstays.KindUpstreamTimeout: busy, hotelstays.KindServerError: busy,
 }
 
-// messageFor returns the message for an error.
 func messageFor(err error) message {
 	if own, ok := errors.AsType[*message](err); ok {
 		return *own
@@ -129,7 +128,6 @@ func price(m types.Money) string {
 	return m.Currency + "\u00a0" + digits
 }
 
-// fee describes what a cancellation costs.
 func fee(m types.Money) string {
 	if amount, err := m.Decimal(); err == nil && amount.IsZero() {
 		return "free"
@@ -137,7 +135,7 @@ func fee(m types.Money) string {
 	return price(m)
 }
 
-// deadline formats a time in the service's zone, or returns it unchanged.
+// deadline formats a time with its zone, and returns an invalid time unchanged.
 func deadline(t types.Timestamp) string {
 	at, err := t.Time()
 	if err != nil {
@@ -146,7 +144,7 @@ func deadline(t types.Timestamp) string {
 	return strings.TrimSuffix(at.Format("Mon 2 Jan 2006, 15:04 UTC-07:00"), "+00:00")
 }
 
-// day formats a date such as "Thu 24 Dec 2026", or returns it unchanged.
+// day formats a date, such as "Thu 24 Dec 2026", and returns an invalid date unchanged.
 func day(d types.Date) string {
 	at, err := d.Time()
 	if err != nil {
@@ -155,7 +153,6 @@ func day(d types.Date) string {
 	return at.Format("Mon 2 Jan 2006")
 }
 
-// meals describes the meals of an offer.
 func meals(board *types.Board) string {
 	if board == nil {
 		return "Meals not stated"
@@ -177,7 +174,7 @@ func refund(r types.RoomRatePkg) string {
 	return "See the cancellation terms"
 }
 
-// cheapest returns the lowest price of a hotel. The search requested one offer per hotel.
+// cheapest returns the price of the first offer, because the search requested only one offer per hotel.
 func cheapest(h types.Hotel) types.Money {
 	for _, room := range h.Rooms {
 		for _, rate := range room.Rates {
@@ -195,7 +192,6 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d\u00a0%s", n, thing)
 }
 
-// occupancy describes the number of adults and children.
 func occupancy(rooms []types.GuestPerRoom) string {
 	adults, children := 0, 0
 	for _, room := range rooms {
@@ -209,7 +205,6 @@ func occupancy(rooms []types.GuestPerRoom) string {
 	return text
 }
 
-// nights formats the length of a stay.
 func nights(checkIn, checkOut types.Date) string {
 	from, err := checkIn.Time()
 	to, err2 := checkOut.Time()

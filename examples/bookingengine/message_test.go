@@ -35,7 +35,7 @@ func TestPageShowsTheBindingSellingPrice(t *testing.T) {
 	assert.Equal(t, gross, selling(types.Rate{NetRate: net, GrossRate: &gross, RespectGrossRate: true}))
 }
 
-func TestGuestTextsAreFormatted(t *testing.T) {
+func TestPageShowsDatesRoomsAndMealsInWords(t *testing.T) {
 	for want, got := range map[string]string{
 		"Mon 18 Jan 2027, 18:00 UTC":       deadline("2027-01-18T18:00:00Z"),
 		"Mon 18 Jan 2027, 18:00 UTC+04:00": deadline("2027-01-18T18:00:00+04:00"),
@@ -55,7 +55,6 @@ func TestGuestTextsAreFormatted(t *testing.T) {
 	}
 }
 
-// panel returns the HTML of an order's panel.
 func panel(t *testing.T, o order) string {
 	var page strings.Builder
 	require.NoError(t, parsePages(nil).ExecuteTemplate(&page, "panel", o))
@@ -82,7 +81,7 @@ func TestPageInterpretsOnlyKnownStatuses(t *testing.T) {
 		assert.Contains(t, panel(t, o), `<h2 id="status">`+test.want+"</h2>")
 	}
 	for since, want := range map[time.Duration]string{
-		0: "We are cancelling your booking", patient: "We are finding out whether your booking is cancelled",
+		0: "We are cancelling your booking", usualWait: "We are finding out whether your booking is cancelled",
 	} {
 		page := panel(t, order{State: cancelling, Booked: &types.Order{Status: 2}, Since: time.Now().Add(-since)})
 		assert.Contains(t, page, want)
@@ -105,7 +104,6 @@ func TestNonRefundableOfferShowsNoFreeCancellation(t *testing.T) {
 	assert.NotContains(t, no, "until")
 }
 
-// The page then also stops waiting for the result.
 func TestPageShowsTheResultOfACancellation(t *testing.T) {
 	for ending, want := range map[durable.CancelEnding]*message{
 		durable.CancelDone: nil, durable.CancelStanding: &notCancelled, durable.CancelUnknown: &cancelUnknown, durable.CancelRefused: &dearer,
@@ -115,13 +113,13 @@ func TestPageShowsTheResultOfACancellation(t *testing.T) {
 		assert.Equal(t, want, o.Problem)
 		assert.Equal(t, want == nil, o.State == cancelled)
 		assert.Equal(t, ending == durable.CancelStanding || ending == durable.CancelRefused, o.State == booked,
-			"%s: the journal begins another one only if it knows how this one has ended", ending)
+			"%s: the guest can cancel again only if the result of the first cancellation is known", ending)
 		if want != nil {
 			assert.Equal(t, ending == durable.CancelUnknown, strings.Contains(panel(t, o), `<h2 id="status">`+want.Title), ending)
 		}
 		o.read(&types.Order{Status: 3}, hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{3}})
 		o.cancelled(&durable.Cancellation{Ending: ending, Err: durable.ErrCancelCost})
 		assert.Contains(t, panel(t, o), "Your booking is cancelled", "the hotel cancelled it, too")
-		assert.Nil(t, o.Problem, "a cancelled booking is not said to stand")
+		assert.Nil(t, o.Problem, "a cancelled booking has no problem")
 	}
 }

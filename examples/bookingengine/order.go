@@ -22,9 +22,9 @@ import (
 type orderState string
 
 const (
-	placing    orderState = "placing"    // the outcome of Book is unknown
-	booked     orderState = "booked"     // an order exists
-	notBooked  orderState = "not-booked" // Book made no order
+	placing    orderState = "placing" // the outcome of Book is unknown
+	booked     orderState = "booked"
+	notBooked  orderState = "not-booked"
 	cancelling orderState = "cancelling" // the order may or may not be cancelled
 	cancelled  orderState = "cancelled"
 	unclear    orderState = "unclear" // a person must look at the order; the guest can do nothing
@@ -38,13 +38,12 @@ type order struct {
 	Since    time.Time // time at which placing or cancelling began
 	Problem  *message  // why nothing was booked or cancelled, or what is unclear
 	Price    types.Money
-	Booked   *types.Order          // order as it was last read; nil if none exists, or if it belongs to another booking
+	Booked   *types.Order          // last known order; nil if no order exists, or if the order belongs to another booking
 	Status   hotelstays.OrderState // status of Booked
 	Changed  bool                  // whether the order differs from the offer to which the guest agreed
 	Fee      *types.Money          // cancellation fee
 }
 
-// settle stores the outcome of a booking.
 func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.StatusMeanings) {
 	o.State, o.Problem = notBooked, new(messageFor(outcome.Err))
 	switch durable.EndingOf(outcome) {
@@ -56,7 +55,6 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.Sta
 	}
 }
 
-// read stores the status and other data of an order that the journal has read.
 func (o *order) read(seen *types.Order, states hotelstays.StatusMeanings) {
 	o.Booked, o.Status = seen, states.StateOf(seen.Status)
 	o.Price = selling(types.Rate{NetRate: seen.NetRate, GrossRate: seen.GrossRate, RespectGrossRate: seen.RespectGrossRate})
@@ -65,7 +63,6 @@ func (o *order) read(seen *types.Order, states hotelstays.StatusMeanings) {
 	}
 }
 
-// cancelled stores the result of a cancellation.
 func (o *order) cancelled(c *durable.Cancellation) {
 	o.Fee = c.ServiceFee
 	switch {
@@ -80,9 +77,9 @@ func (o *order) cancelled(c *durable.Cancellation) {
 	}
 }
 
-// patient is the typical time until the answer to Book. After this time the page says that the answer is late, even
+// usualWait is the typical time until the answer to Book. After this time the page says that the answer is late, even
 // after a restart.
-const patient = 10 * time.Second
+const usualWait = 10 * time.Second
 
 // Stage returns the name that the template uses for the state of the order.
 func (o order) Stage() string {
@@ -91,7 +88,7 @@ func (o order) Stage() string {
 		return string(hotelstays.OrderStateConfirmed)
 	case o.State == booked:
 		return string(o.Status)
-	case (o.State == placing || o.State == cancelling) && time.Since(o.Since) >= patient:
+	case (o.State == placing || o.State == cancelling) && time.Since(o.Since) >= usualWait:
 		return string(o.State) + " late"
 	}
 	return string(o.State)
@@ -115,8 +112,7 @@ func (s *site) order(w http.ResponseWriter, _ *http.Request, o order) error {
 // streamPause is the pause after which a stream looks again for changes that other processes have made.
 const streamPause = 3 * time.Second
 
-// orderEvents sends Server-Sent Events: the order's panel as HTML, now and after each change. A browser that reconnects
-// gets the current panel first.
+// orderEvents sends Server-Sent Events: the order's panel as HTML, now and after each change.
 func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err error) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
@@ -148,7 +144,7 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err
 	}
 }
 
-// voucher serves the verified document. It downloads the document each time, because newer versions replace older ones.
+// voucher serves the verified document. It downloads the document each time, because the service may have a newer version.
 func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
 	if o.Booked == nil {
 		return errNoOrder
@@ -165,8 +161,8 @@ func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
 	return nil
 }
 
-// cancel shows the cancellation fee. A POST begins the cancellation, with the fee that the guest has seen as the maximum. If a
-// deadline has passed since then and the fee is higher, the journal does not send Cancel.
+// cancel shows the cancellation fee. A POST begins the cancellation. The fee that the guest has seen is the maximum: the journal
+// sends no Cancel for a higher fee.
 func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 	reference := o.Checkout.Reference
 	if o.State != booked {
@@ -187,7 +183,7 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 	err := s.journal.InTx(r.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		err := s.journal.CancelTx(ctx, tx, durable.CancelOrder{
 			CustomerReferenceNo: reference, SessionID: o.Checkout.SessionID, MaxFee: most,
-			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // required for some orders
+			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // the service requires a reason for some orders
 		}, hotelstays.WithTraceID(pageIDOf(ctx)))
 		if err != nil {
 			return err

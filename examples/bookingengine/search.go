@@ -128,7 +128,6 @@ func (s *site) home(w http.ResponseWriter, _ *http.Request) error {
 	return s.render(w, http.StatusOK, "home", form{Values: start})
 }
 
-// readSearch reads and checks the form.
 func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 	f := form{Values: q}
 	req := hotelstays.HotelListRequest{
@@ -153,10 +152,10 @@ func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 // search holds the request of a guest's search, and the hotels that have arrived.
 type search struct {
 	ID      string
-	Request hotelstays.HotelListRequest // request of the search; its SessionID is the session of the offers
-	Hotels  []types.Hotel               // hotels that have arrived so far
-	Basic   types.SearchBasic           // complete when all hotels have arrived
-	Err     error                       // why the list of hotels was interrupted, or nil
+	Request hotelstays.HotelListRequest // its SessionID is the session of the offers
+	Hotels  []types.Hotel
+	Basic   types.SearchBasic // complete when all hotels have arrived
+	Err     error             // why the list of hotels was interrupted, or nil
 }
 
 // hotels searches, and shows the hotels while they arrive. The address of the page contains the whole search, so the

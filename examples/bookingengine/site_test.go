@@ -1,5 +1,3 @@
-// The site as a guest uses it, and its requests to the service.
-
 package main
 
 import (
@@ -180,14 +178,13 @@ func TestGuestSeesNoErrorText(t *testing.T) {
 	}
 }
 
-// The id of a page is in the log, and in all requests that the page causes, also after the page was answered.
 func TestCallsSendTheIDOfThePageThatCausedThem(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.toOrder()
 		time.Sleep(time.Second)
 		id := func(op types.Operation, n int) string { return s.srv.Ledger().Requests(op)[n].TraceID }
-		assert.Equal(t, id(hotelstays.OpCheckAvail, 1), id(hotelstays.OpBook, 0), "of the page that books")
-		assert.NotEqual(t, id(hotelstays.OpCheckAvail, 0), id(hotelstays.OpCheckAvail, 1), "the first is of the page before")
+		assert.Equal(t, id(hotelstays.OpCheckAvail, 1), id(hotelstays.OpBook, 0), "both calls belong to the page that books")
+		assert.NotEqual(t, id(hotelstays.OpCheckAvail, 0), id(hotelstays.OpCheckAvail, 1), "the first CheckAvail belongs to an earlier page")
 		assert.Regexp(t, `operation=Book .*trace_id=`+id(hotelstays.OpBook, 0)+" ", s.log.String())
 	})
 }
@@ -205,7 +202,7 @@ func (w *arrivals) FlushError() error {
 
 func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.get(s.searchAddress(60)) // fetches the token
+		s.get(s.searchAddress(60)) // fetches the token before the measurement
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
 		w, start := &arrivals{ResponseRecorder: httptest.NewRecorder()}, time.Now()
 		s.ServeHTTP(w, request(http.MethodGet, s.searchAddress(60), nil))
@@ -232,7 +229,6 @@ func TestInterruptedSearchKeepsItsHotels(t *testing.T) {
 	})
 }
 
-// If the service no longer knows the session or the offer, the page asks the guest to search again.
 func TestExpiredSessionNeedsANewSearch(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		hotel, offer := s.rooms(60)
@@ -290,11 +286,10 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 			assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		}
 		w := s.answer(httptest.NewRequest(http.MethodPost, "http://host.example"+eventsPath, strings.NewReader("{}")))
-		assert.Equal(t, http.StatusUnauthorized, w.Code, "webhooks are told by their signature")
+		assert.Equal(t, http.StatusUnauthorized, w.Code, "a webhook needs a signature, not a loopback name")
 	})
 }
 
-// These values appear in no page, no log line and no file.
 func TestSecretsAndPassportNumbersAreNotShown(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
@@ -337,7 +332,7 @@ func TestStreamSendsEachChangeOfAnOrderOnce(t *testing.T) {
 		time.Sleep(30*time.Second + streamPause/2)
 		confirmed := time.Now()
 		s.srv.ConfirmOrder(reference)
-		time.Sleep(looks + time.Second)
+		time.Sleep(journalPause + time.Second)
 		leave()
 		<-ended
 		assert.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
@@ -350,7 +345,7 @@ func TestStreamSendsEachChangeOfAnOrderOnce(t *testing.T) {
 	})
 }
 
-// The cleanup of the test closes the site, and fails if this takes long.
+// The cleanup of startSite fails if the site does not end within ten seconds.
 func TestSiteEndsAlthoughStreamsAreOpen(t *testing.T) {
 	var stream io.Closer
 	t.Cleanup(func() { stream.Close() }) // runs after the site has ended
@@ -390,7 +385,7 @@ func TestOnlyAVerifiedVoucherIsServed(t *testing.T) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBody, Times: -1})
 		refused(http.StatusBadGateway, "The voucher could not be verified")
 		s.post(address+"/cancel", free)
-		time.Sleep(looks + time.Second)
+		time.Sleep(journalPause + time.Second)
 		refused(http.StatusNotFound, "There is no voucher")
 	})
 }

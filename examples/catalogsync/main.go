@@ -38,8 +38,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// atOnce is the maximum number of cities that are read at the same time, and of concurrent calls of the walk. The client keeps
-// the rate limits.
+// atOnce limits the cities that are read at the same time, and the concurrent calls of the walk. The client keeps the rate
+// limits.
 const atOnce = 32
 
 func main() {
@@ -90,7 +90,7 @@ func run(ctx context.Context, file string) error {
 // waits while atOnce cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
-	top, err := client.Destinations(ctx, everywhere) // counts the countries for c.expected; the walk knows their number only near its end
+	top, err := client.Destinations(ctx, everywhere) // for c.expected: the walk returns the last country only near its end
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,6 @@ func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	return group.Wait()
 }
 
-// fetchCity reads all hotels of a city, then adds them.
 func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, city string) error {
 	var hotels []*types.HotelMetadata
 	req := &hotelstays.HotelsMetadataRequest{DestinationID: city}
@@ -203,7 +202,7 @@ func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
 	return nil
 }
 
-// show prints the progress at most every two seconds. It also counts the hotels of earlier runs.
+// show prints the progress at most every two seconds.
 func (c *catalogue) show() {
 	if time.Since(c.shown) >= 2*time.Second {
 		fmt.Fprintf(os.Stderr, "%d of %d hotels\n", c.hotels, max(c.expected, c.hotels))
@@ -245,7 +244,7 @@ func (c *catalogue) finish() error {
 	return os.Remove(c.part.Name())
 }
 
-// close keeps FILE.part for the next run, unless it is empty.
+// close keeps FILE.part for the next run, unless FILE.part is empty.
 func (c *catalogue) close() {
 	if info, err := c.part.Stat(); err == nil && info.Size() == 0 {
 		os.Remove(c.part.Name())

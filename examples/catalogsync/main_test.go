@@ -30,7 +30,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// start starts the program in a process, against the sandbox of the test.
 func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.Cmd, said *bytes.Buffer) {
 	t.Helper()
 	child, said = exec.Command(os.Args[0], "-o", file), &bytes.Buffer{}
@@ -101,7 +100,6 @@ var cities = map[string][]*types.HotelMetadata{
 	"d": {{HotelID: "z"}, {PlatformHotelID: "4", HotelID: "w"}},
 }
 
-// add adds the cities that the catalogue does not have.
 func add(t *testing.T, c *catalogue) {
 	t.Helper()
 	for city, hotels := range cities {

@@ -61,10 +61,9 @@ func pause(ctx context.Context) {
 	}
 }
 
-// begin chooses a booking that is new or absent, and checks its offer. Then it commits the next round of the booking
-// together with the journal's row. No transaction is open during CheckAvail, because the transaction would keep a
-// connection and locks meanwhile. If several processes choose the same booking, the journal lets only one of them begin
-// the booking.
+// begin checks the offer of a new or absent booking, and then commits the next round together with the journal's row. If
+// several processes choose one booking, the journal lets only one process begin the round. No transaction is open during
+// CheckAvail, because a transaction keeps a connection and locks.
 func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	err = w.db.QueryRowContext(ctx, `SELECT reference FROM bookings WHERE state IN ('new', 'absent') AND rounds < $1
 		ORDER BY random() LIMIT 1`, maxRounds).Scan(&reference)
@@ -102,8 +101,8 @@ func (w *worker) request(ctx context.Context, reference string) (*hotelstays.Boo
 	return &req, nil
 }
 
-// storeOutcome is the OnOutcome of every worker. The journal commits its rows once for each round, together with the
-// outcome. If no order exists, outcome.Err says why. A real service uses this error to decide whether to book again.
+// storeOutcome is the OnOutcome of every worker. The journal commits the rows of storeOutcome once for each round. If
+// no order exists, outcome.Err says why. A real service uses this error to decide whether to book again.
 func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference, orderNo := outcome.Recovery.CustomerReferenceNo, ""
 	if outcome.Order != nil {
@@ -119,7 +118,7 @@ func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOu
 	return err
 }
 
-// search searches hotels in the city, and returns the first offer.
+// search returns the first offer in the city.
 func (w *worker) search(ctx context.Context) (offer hotelstays.BookRequest, err error) {
 	list, err := w.client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationName: w.City, PageSize: 5, MaxRatesPerHotel: 1, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},

@@ -64,7 +64,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(DISTINCT id) FROM events) FROM bookings
 				WHERE state = 'found' OR state = 'absent' AND rounds >= $1`, maxRounds).Scan(&ended, &events)
 			if events < 3*len(srv.Ledger().Orders()) { // three events for each order: created, paid and modified
-				ended-- // the result is too low by one until all webhooks have arrived
+				ended-- // the run must not end before all webhooks have arrived
 			}
 			if err == nil && time.Since(said) >= 5*time.Second {
 				said = time.Now()
@@ -150,7 +150,6 @@ func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, dr
 	return db, drop, err
 }
 
-// createSchema creates a schema in PostgreSQL.
 func createSchema(ctx context.Context, address string, cfg *config) (remove func(), err error) {
 	server, err := url.Parse(address)
 	if err != nil {
@@ -207,7 +206,7 @@ func judge(ctx context.Context, out io.Writer, o options, ledger *hotelstaystest
 		problems = errors.Join(problems, errors.New("the token or the rate limits were not shared"))
 	}
 	if problems != nil {
-		return fmt.Errorf("bookings or events were lost or handled twice:\n%w", problems)
+		return fmt.Errorf("the verdict is bad:\n%w", problems)
 	}
 	fmt.Fprintln(out, "verdict   good: nothing lost, nothing twice")
 	return nil

@@ -33,7 +33,7 @@ type config struct {
 }
 
 const (
-	// bookers and searchers are the concurrent bookings and searches of a process.
+	// bookers and searchers are the numbers of concurrent bookings and searches of a process.
 	bookers, searchers = 3, 3
 	// bookTimeout is short, because the sandbox answers late on purpose, and the bookings of a dead
 	// worker wait until bookTimeout is over. Keep the default of two minutes in production.
@@ -100,10 +100,8 @@ func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	return w, err
 }
 
-// drivers maps a SQL dialect to the name of its driver.
 var drivers = map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: "pgx", hotelstayssql.SQLite: "sqlite"}
 
-// openDatabase opens a pool of connections to the database.
 func openDatabase(ctx context.Context, cfg config, opts *hotelstayssql.OpenOptions) (*sql.DB, error) {
 	db, err := hotelstayssql.Open(ctx, drivers[cfg.Dialect], cfg.DSN, cfg.Dialect, opts)
 	if err == nil && cfg.Dialect == hotelstayssql.PostgreSQL {
@@ -112,7 +110,6 @@ func openDatabase(ctx context.Context, cfg config, opts *hotelstayssql.OpenOptio
 	return db, err
 }
 
-// run works until ctx ends, and then stops its parts one after another.
 func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	handler, err := hotelstayssql.NewWebhookHandler(w.journal, hotelstays.WebhookOptions{
 		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}}, storeEvent)
@@ -124,7 +121,7 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	go func() { stop(server.Serve(listener)) }()
 	polling, endPolls := context.WithCancel(context.WithoutCancel(ctx))
 	var polls, callers sync.WaitGroup
-	polls.Go(func() { stop(w.journal.Run(polling)) }) // if the tables have another version, Run fails immediately, and the function stop ends the worker
+	polls.Go(func() { stop(w.journal.Run(polling)) }) // Run fails immediately if the tables have another version
 	for range bookers {
 		callers.Go(func() { w.book(ctx) })
 	}

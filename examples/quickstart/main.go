@@ -102,7 +102,6 @@ func run(ctx context.Context, city string) error {
 	return errors.New("no hotel has a fully refundable offer")
 }
 
-// cities returns the names of the sandbox's cities.
 func cities(srv *hotelstaystest.Server) (names []string) {
 	for i := range srv.CityCount() {
 		names = append(names, srv.CityName(i))
@@ -136,7 +135,7 @@ func findOffer(
 			if err != nil || !now.Available() {
 				return nil, err
 			}
-			// Book only the offer that the traveller saw, or a cheaper one.
+			// Book only the offer that the traveller saw, or a cheaper offer.
 			if diff := hotelstays.CompareOffer(&seen, now.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
 				return nil, fmt.Errorf("the offer has changed: %s", diff)
 			}

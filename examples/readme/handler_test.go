@@ -45,7 +45,7 @@ func serveBookings(client *hotelstays.Client) {
 		defer cancel()
 		req := bookingOf(r)
 		outcome, err := client.BookAndRecover(ctx, req, hotelstays.WithSaveRecovery(save))
-		if err != nil { // a group of the log line: kind, status, code, request id, text
+		if err != nil { // the log shows err as a group: kind, status, code, request id, text
 			slog.WarnContext(ctx, "booking", "reference", req.CustomerReferenceNo, "err", err)
 		}
 		if refused, ok := errors.AsType[*hotelstays.APIError](err); ok && refused.RetryAfter > 0 {

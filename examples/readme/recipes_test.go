@@ -221,7 +221,7 @@ func TestRecipesBookOneOrder(t *testing.T) {
 	client, err := hotelstays.New(baseURL, credential, hotelstays.WithHTTPClient(srv.Client()))
 	require.NoError(t, err)
 	ctx := t.Context()
-	saved, told, events, mux, tokens, limiter = nil, "", nil, http.NewServeMux(), oneToken{}, countingLimiter{} // in each run
+	saved, told, events, mux, tokens, limiter = nil, "", nil, http.NewServeMux(), oneToken{}, countingLimiter{} // reset for -count
 
 	require.NoError(t, pickOffer(ctx, client, srv.CityName(0)))
 	srv.MoveRate(seen.RatePkgID, -2) // cheaper: within the tolerance, and the new price is booked

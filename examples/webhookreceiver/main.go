@@ -99,7 +99,7 @@ func run(ctx context.Context) error {
 	return show(ctx, events)
 }
 
-// show prints the events until the cancellation.
+// show prints the events until the order is cancelled.
 func show(ctx context.Context, events <-chan *hotelstays.WebhookEvent) error {
 	for {
 		select {

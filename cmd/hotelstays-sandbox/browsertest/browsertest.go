@@ -47,7 +47,7 @@ var Screens = []Screen{
 // Tab is a browser's tab.
 type Tab struct {
 	Ctx     context.Context
-	Explain func() string // if it is set, its result is part of the message when a wait fails
+	Explain func() string // optional; returns text for the message of a failed wait
 	t       *testing.T
 }
 

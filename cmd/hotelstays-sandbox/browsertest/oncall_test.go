@@ -1,7 +1,5 @@
 //go:build browser
 
-// The page for people on call in a real browser.
-
 package browsertest_test
 
 import (
@@ -161,7 +159,7 @@ func TestOncallPageIsReadableOnEachScreen(t *testing.T) {
 func TestBookingCanBeAbandonedWithTheKeyboard(t *testing.T) {
 	for _, bookings := range []int{3, 5_000} {
 		w := newOpenWork(bookings)
-		p := openOncall(t, w, browsertest.Screens[bookings%2]) // the index 1 has a dark colour scheme, the index 0 a light one
+		p := openOncall(t, w, browsertest.Screens[bookings%2]) // 3 bookings on a dark page, 5,000 on a light page
 		p.WaitFor("main", "trip-0001")
 		if bookings > 3 {
 			tabTo(p, t, "q")

@@ -1,7 +1,5 @@
 //go:build browser
 
-// The page of the sandbox in a real browser.
-
 package browsertest_test
 
 import (
@@ -35,7 +33,6 @@ func openPage(t *testing.T, srv *hotelstaystest.Server, screen browsertest.Scree
 	return browsertest.Open(t, srv.URL+"/_sandbox/"+query, screen)
 }
 
-// engine is a client of the sandbox.
 type engine struct {
 	*hotelstays.Client
 	t   *testing.T
@@ -47,7 +44,6 @@ func newEngine(t *testing.T, srv *hotelstaystest.Server) *engine {
 	return &engine{testkit.NewClient(t, srv, testkit.TicketOf(srv)), t, srv}
 }
 
-// book searches, and books for a guest.
 func (e *engine) book(reference, lastName string) error {
 	e.t.Helper()
 	req := testkit.FindOffer(e.t, e.srv, e.Client, 0).Request(reference)
@@ -66,7 +62,6 @@ func (e *engine) poll(reference string) {
 // save these pictures.
 var pictured = map[string]string{"lost-desktop": "sandbox", "oncall-3-desktop": "oncall", "report-desktop": "probe"}
 
-// checkScreens checks the page at both sizes and in both colour schemes.
 func checkScreens(p *browsertest.Tab, name string) {
 	for _, screen := range browsertest.Screens {
 		p.Resize(screen)
@@ -106,8 +101,8 @@ func TestLostAnswerIsShownStepByStep(t *testing.T) {
 	checkScreens(p, "lost")
 }
 
-// When a newer booking begins, the page collapses the older bookings to which nothing more will happen. A booking that the
-// reader has opened stays open.
+// When a newer booking begins, the page collapses an older booking that is confirmed or cancelled and has no pending webhook.
+// A booking that the reader has opened stays open.
 func TestPageCollapsesASettledBooking(t *testing.T) {
 	srv := startSandbox(t)
 	e := newEngine(t, srv)
@@ -143,7 +138,7 @@ func TestButtonsWorkWithTheControlToken(t *testing.T) {
 	p := openPage(t, srv, browsertest.Screens[0], "?token=secret-token")
 	p.WaitFor("#state", "live")
 	assert.Equal(t, srv.URL+"/_sandbox/", browsertest.Eval[string](p, `location.href`))
-	p.Click("#faults form button") // the fault cuts the connection of the next Book
+	p.Click("#faults form button") // plans a fault that cuts the connection of the next Book
 	p.WaitFor("#faults-list", "cut on Book")
 	require.ErrorAs(t, e.book("trip-1", "One"), new(*hotelstays.OutcomeUnknownError))
 	assert.Len(t, srv.Ledger().Orders(), 1)

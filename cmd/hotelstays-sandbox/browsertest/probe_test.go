@@ -1,7 +1,5 @@
 //go:build browser
 
-// The report of hotelstays-probe in a real browser.
-
 package browsertest_test
 
 import (
@@ -17,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest"
 )
 
-// The report contains rules with all four results: held, found, broken and untried.
+// The report has held, found, broken and untried rules.
 func TestReportOfTheProbeIsReadable(t *testing.T) {
 	srv := startSandbox(t)
 	page, facts := filepath.Join(t.TempDir(), "report.html"), filepath.Join(t.TempDir(), "facts.json")

@@ -26,7 +26,7 @@ type booking struct {
 	Reference string
 	Order     *order
 	Steps     []step
-	Earlier   int // number of the oldest steps, which the page hides
+	Earlier   int // number of older steps that the page hides
 	Webhooks  []webhook
 	Failing   int // number of webhooks that were not delivered
 	Open      bool

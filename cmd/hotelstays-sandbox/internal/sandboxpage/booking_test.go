@@ -1,5 +1,3 @@
-// The steps of bookings.
-
 package sandboxpage
 
 import (
@@ -36,7 +34,6 @@ func newEngine(t *testing.T, srv *hotelstaystest.Server) *engine {
 	return &engine{t, client, book}
 }
 
-// poll calls QueryOrders, and ignores the answer.
 func (e *engine) poll(references ...string) {
 	_, _ = e.client.QueryOrders(e.t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references})
 }
@@ -66,7 +63,7 @@ func TestBookingShowsItsStepsInOrder(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-		for range 4 { // the body of the first request is not read, so the request has no reference
+		for range 4 { // the first request has no reference, because the sandbox does not read its body
 			_, err := e.client.Book(t.Context(), e.book)
 			require.Error(t, err)
 			time.Sleep(time.Second)
@@ -74,7 +71,7 @@ func TestBookingShowsItsStepsInOrder(t *testing.T) {
 		e.poll("trip-1")
 		time.Sleep(time.Minute)
 		e.poll("trip-1")
-		e.poll("trip-1", "a", "b", "c") // a request with so many references belongs to no booking
+		e.poll("trip-1", "a", "b", "c") // a request with four references belongs to no booking
 		_, err := e.client.Book(t.Context(), e.book)
 		require.NoError(t, err)
 		time.Sleep(5 * time.Minute)

@@ -1,5 +1,3 @@
-// The page without a browser: its parts, its paths, its headers, and the requests that it lists.
-
 package sandboxpage
 
 import (
@@ -27,7 +25,6 @@ func start(t *testing.T, config ...hotelstaystest.Config) *hotelstaystest.Server
 	return srv
 }
 
-// get returns an answer and its body.
 func get(t *testing.T, srv *hotelstaystest.Server, path string) (*http.Response, string) {
 	t.Helper()
 	resp, err := srv.Client().Get(srv.URL + path)
@@ -87,7 +84,7 @@ func TestJournalListsTheNewestRequestsFirst(t *testing.T) {
 	assert.NotContains(t, body, "key-20&#34;")
 }
 
-func TestRequestCanBeReadAndSentAgain(t *testing.T) {
+func TestPageShowsARequestAndItsCurlCommand(t *testing.T) {
 	srv := start(t)
 	post(t, srv, "/api/auth/ticket", `{"appKey":"it's"}`)
 	e := newView(srv, nil).Journal[0]
