@@ -23,8 +23,8 @@ type Booking struct {
 	// MaxTotal limits the sum of the prices of all bookings of a run, cancelled bookings included. A price is the net rate, or
 	// the gross rate if that is higher, plus taxes. A refused Book does not count, unless QueryOrders has its order.
 	MaxTotal types.Money
-	// Journal is the path of a file. Each booking is written there before it is sent. A run first cancels the bookings
-	// that an earlier run has left in it. Two runs cannot use it at the same time.
+	// Journal is the path of a file. A run writes each booking there before it sends Book. The next run first cancels the
+	// bookings that are still open. Two runs cannot use one journal at the same time.
 	Journal string
 	// Callback, if set, lets rules receive the events of the bookings.
 	Callback *Callback
@@ -46,11 +46,11 @@ func (b *Booking) check() error {
 	return nil
 }
 
-// allowance holds the bookings of a run. The run uses it to decide whether it may book more.
+// allowance holds the bookings of a run, which limit its further bookings.
 type allowance struct {
 	journal *journal
 	earlier int               // the number of journal entries from earlier runs
-	offers  map[int]stayOffer // maps a number of rooms to the last offer with this number that could be booked
+	offers  map[int]stayOffer // the last bookable offer for each number of rooms
 	silent  []*booked         // bookings that were sent without a callbackUrl
 	doubled bool              // whether two orders with the same content exist
 }
@@ -128,7 +128,7 @@ func isFree(o *types.RoomRatePkg, now time.Time) error {
 func cost(o *types.RoomRatePkg) (types.Money, error) {
 	total := o.TotalRate.NetRate
 	if net, err := total.Decimal(); err != nil || !net.IsPositive() || total.Currency == "" {
-		return total, fmt.Errorf("the price of the offer is %s", total)
+		return total, fmt.Errorf("the price of the offer is invalid: %s", total)
 	}
 	if gross := o.TotalRate.GrossRate; gross != nil {
 		higher, err := gross.Cmp(total)
@@ -151,7 +151,7 @@ func cost(o *types.RoomRatePkg) (types.Money, error) {
 			return total, errors.New("a tax in the offer has no amount")
 		}
 		if amount, err := tax.Amount.Decimal(); err != nil || amount.IsNegative() {
-			return total, fmt.Errorf("a tax of the offer is %s", tax.Amount)
+			return total, fmt.Errorf("a tax of the offer is invalid: %s", tax.Amount)
 		}
 		var err error
 		if total, err = total.Add(*tax.Amount); err != nil {
@@ -204,7 +204,7 @@ type stayOffer struct {
 	others  []string // ids of the other hotels in the answer of the search
 }
 
-// confirmed checks an offer with CheckAvail, and returns it if it can be booked.
+// confirmed returns the offer as CheckAvail returns it, or an error that says why the run must not book the offer.
 func (r *run) confirmed(o stayOffer) (stayOffer, error) {
 	a := r.do(call{op: opCheckAvail, session: o.session, body: obj{"ratePkgId": o.RatePkgID}, currency: r.cfg.Booking.MaxTotal.Currency})
 	if a.came(); !a.succeeded() {

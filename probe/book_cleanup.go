@@ -90,7 +90,6 @@ func (s *session) endAll(ctx context.Context, j *journal, entries []*JournalEntr
 	return errors.Join(failed...)
 }
 
-// orders queries the orders of references.
 func (s *session) orders(ctx context.Context, references ...string) ([]types.Order, error) {
 	resp, err := s.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
 		hotelstays.WithServiceFacts(s.facts))
@@ -118,9 +117,8 @@ const visible = 10 * time.Minute
 const keeping = 5 * time.Minute
 
 // late returns the ended entries of the last day that need another cancellation: the service has an order that the
-// entry does not know, or an order without the status that Cancel announced. Before it queries the orders, it waits
-// until the last Book without an order is ten minutes old. In a run of all rules it also waits until the last
-// cancellation is five minutes old.
+// entry does not know, or an order without the status that Cancel announced. First late waits until each Book without
+// an order is ten minutes old, and in a run of all rules until each cancellation is five minutes old.
 func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string
@@ -261,9 +259,8 @@ func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (sta
 	return status, false, err
 }
 
-// settled returns the check of a rule about the bookings of the last day. It runs after all cancellations. The function
-// concerns selects the bookings, the function wrong reports whether a booking breaks the rule, and the function text
-// describes the breach.
+// settled returns the check of a rule about the bookings of the last day. The function concerns selects the bookings, the
+// function wrong reports whether a booking breaks the rule, and the function text describes the breach.
 func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) string) func(*run) {
 	return func(r *run) {
 		var references, texts []string

@@ -29,7 +29,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		}
 	}
 	unanswered := func(a *reply) { a.status, a.err = 0, errors.New("the connection is lost") }
-	lost := func(books int) fault { // the first Books never arrive; the parameter books is their number
+	lost := func(books int) fault { // Book 1 to Book n never arrive, where n is books
 		n := 0
 		return fault{op: opBook, asked: func(q *question) {
 			if n++; n <= books {

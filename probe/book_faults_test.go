@@ -29,7 +29,7 @@ func ofGuest(name string, is, as any) func(*question) {
 	}
 }
 
-// remembers calls change with each request. The map seen has values of earlier requests: the guests by reference, the
+// remembers passes each request to change, with values of earlier requests in the map seen: the guests by reference, the
 // reference by guests, the last session and the last offer.
 func remembers(change func(q *question, seen map[string]string)) func(*question) {
 	seen := map[string]string{}

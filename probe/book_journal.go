@@ -85,13 +85,12 @@ func (e *JournalEntry) addOrder(o *types.Order) {
 	}
 }
 
-// explains reports whether the entry has this order. If a Cancel announced a status, the order must also have that status.
+// explains reports whether the entry has the order, and the order has the status that Cancel announced, if any.
 func (e *JournalEntry) explains(o *types.Order) bool {
 	i := e.index(o)
 	return i >= 0 && (e.Orders[i].Announced == nil || *e.Orders[i].Announced == o.Status)
 }
 
-// index returns the place of an order in e.Orders, or -1.
 func (e *JournalEntry) index(o *types.Order) int {
 	return slices.IndexFunc(e.Orders, func(ref OrderRef) bool { return ref.PlatformReferenceNo == o.PlatformReferenceNo })
 }

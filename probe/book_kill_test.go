@@ -38,8 +38,8 @@ func (p part) play() error {
 	return err
 }
 
-// stage is the moment at which the test kills a process: before the n-th request of op reaches the sandbox. If answered is
-// true, it is before the answer to that request reaches the process.
+// stage is the moment at which the test kills a process: before the n-th request of op reaches the sandbox or, if answered
+// is true, before the answer to this request reaches the process.
 type stage struct {
 	op       operation
 	n        int
@@ -88,7 +88,7 @@ func TestCleanupCancelsTheOrdersOfAKilledRun(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { // virtual time, because a proof of absence takes ten minutes
 					cfg := p.config()
 					cfg.HTTPClient = &http.Client{Transport: fault{op: opQueryOrders, asked: func(*question) {
-						if polls++; polls == 4 { // after the first poll, an hour passes in the sandbox
+						if polls++; polls == 4 { // QueryOrders 3 is the first poll; then an hour passes in the sandbox
 							srv.Advance(time.Hour)
 						}
 					}}.before(through)}

@@ -73,10 +73,10 @@ func noneIsOpen(t *testing.T, srv *hotelstaystest.Server) int {
 	return len(srv.Ledger().Orders())
 }
 
-// noneIsLeft is for bookingRun.after. It requires that each order is cancelled.
+// noneIsLeft is noneIsOpen for bookingRun.after.
 func noneIsLeft(t *testing.T, srv *hotelstaystest.Server, _ Config) { noneIsOpen(t, srv) }
 
-// leaves returns a function for bookingRun.after. The function requires that n orders exist, and that each is cancelled.
+// leaves returns a function for bookingRun.after, which requires n orders, all of them cancelled.
 func leaves(n int) func(*testing.T, *hotelstaystest.Server, Config) {
 	return func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, n, noneIsOpen(t, srv)) }
 }
@@ -169,7 +169,7 @@ func TestCleanupRefusesAJournalOfAnotherAccount(t *testing.T) {
 
 func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
 	portion := testsize.PortionOf(t, 3, 8)
-	steps := func(first string) []any { // the fee is 0 until the time in the parameter first, 5 EUR until 20:00, and 0 after that
+	steps := func(first string) []any { // the fee is 0 until first, 5 EUR until 20:00, and then 0
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}
 		}
@@ -187,9 +187,9 @@ func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
 		"taxes above the limit":                 {false, "tax.total.amount", 9999, "2000 EUR is left"},
 		"tax items above the limit":             {false, "tax", taxed(obj{"amount": obj{"currency": "EUR", "amount": 9999}}), "2000 EUR is left"},
 		"a tax without an amount":               {false, "tax", taxed(obj{"taxName": "city"}), "has no amount"},
-		"a negative price":                      {false, "totalRate.netRate.amount", -9, "the price of the offer is -9 EUR"},
-		"a negative tax":                        {false, "tax.total.amount", -9, "a tax of the offer is -9 EUR"},
-		"no price":                              {false, "totalRate.netRate.amount", nil, "the price of the offer is no amount"},
+		"a negative price":                      {false, "totalRate.netRate.amount", -9, "the price of the offer is invalid: -9 EUR"},
+		"a negative tax":                        {false, "tax.total.amount", -9, "a tax of the offer is invalid: -9 EUR"},
+		"no price":                              {false, "totalRate.netRate.amount", nil, "the price of the offer is invalid: no amount"},
 		"a price that changes at CheckAvail":    {true, "totalRate.netRate.amount", 2001, "2000 EUR is left"},
 		"a currency that changes at CheckAvail": {true, "totalRate.netRate.currency", "JPY", "currencies"},
 		"a fee that only CheckAvail returns":    {true, "cancelFees", steps("1999-01-01T00:00:00Z"), "refundableMode is full"},

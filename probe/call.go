@@ -152,7 +152,7 @@ func read[T any](a *answer) *T {
 }
 
 // at returns the values at a path of data, such as "list.rooms.rates". If a name on the path is a list, at continues in
-// each of its elements. It leaves out null.
+// each of its elements. The result has no null.
 func (a *answer) at(path string) []any {
 	if a.tree == nil {
 		a.tree = decoded(a.Data)

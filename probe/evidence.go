@@ -25,7 +25,7 @@ const (
 	maxExcerpt = 4 << 10  // maximum bytes of a body in the evidence
 	maxText    = 2 << 10  // maximum bytes of a finding or of a reason
 
-	maxEvidence = 10 // how many exchanges the evidence of a rule keeps, from its last exchange backwards
+	maxEvidence = 10 // maximum number of exchanges in the evidence of a rule: its last exchanges
 )
 
 // Exchange is a request and its answer, without secrets and personal data.

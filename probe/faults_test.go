@@ -19,7 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// double doubles an amount.
 func double(money obj) any {
 	n, _ := money["amount"].(json.Number).Float64()
 	return 2 * n
@@ -289,7 +288,7 @@ func shared() func(*reply) {
 func blocked() func(*reply) {
 	var until time.Time
 	return func(a *reply) {
-		if left := time.Until(until); left > 0 && left < 2500*time.Millisecond { // not within one burst
+		if left := time.Until(until); left > 0 && left < 2500*time.Millisecond { // the first half second belongs to the same burst
 			a.tooMany()
 		} else if a.status == http.StatusTooManyRequests {
 			until = time.Now().Add(3 * time.Second)
@@ -297,7 +296,7 @@ func blocked() func(*reply) {
 	}
 }
 
-// A rule that no fault breaks may never fail. Rules that only answer an open question are exempt.
+// Without such a fault, a rule might hold for every service. Rules that only answer an open question are exempt.
 func TestEachRuleIsBrokenByAFault(t *testing.T) {
 	broken := []string{"cancel/kept"} // TestNoOrderIsLeftOpen breaks it
 	for _, f := range slices.Concat(slices.Collect(maps.Values(faults)), slices.Collect(maps.Values(bookFaults()))) {

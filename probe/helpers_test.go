@@ -58,12 +58,10 @@ type reply struct {
 	err    error // error at the end of the body, or instead of the answer if status is 0
 }
 
-// refuse makes the answer a refusal.
 func (a *reply) refuse(status, code int) {
 	a.status, a.body, a.data = status, obj{"code": code, "msg": "refused"}, nil
 }
 
-// succeed makes the answer a success.
 func (a *reply) succeed(data obj) {
 	a.status, a.body, a.data = 200, obj{"code": 0, "msg": "success", "data": data}, data
 }
@@ -139,7 +137,7 @@ func (q *question) holder(name string) obj {
 
 func present(v any) bool { return v != nil }
 
-// sized matches a list with n elements, or a text with n bytes.
+// sized matches a list with least to most elements, or a text with least to most bytes.
 func sized(least, most int) func(any) bool {
 	return func(v any) bool {
 		n := 0
@@ -150,8 +148,8 @@ func sized(least, most int) func(any) bool {
 	}
 }
 
-// takes replaces the value of a member in requests: it writes as instead of is. The service then seems to accept a wrong value,
-// or to have another default. If as is nil, takes removes the member.
+// takes replaces the value is of a member in requests by the value as, or removes the member if as is nil. The service then
+// seems to accept a wrong value, or to have another default.
 func takes(name string, is, as any) func(*question) {
 	return func(q *question) {
 		if q.asks(name, is) {
@@ -185,7 +183,7 @@ func denied(a *reply) { a.refuse(400, types.CodeParam) }
 
 func granted(data obj) func(*reply) { return func(a *reply) { a.succeed(data) } }
 
-// headed changes a header in answers that have it. "" removes the header.
+// headed changes a header in answers that have this header. "" removes the header.
 func headed(name, value string) func(*reply) {
 	return func(a *reply) {
 		if a.header.Get(name) != "" {
@@ -250,7 +248,6 @@ func during(op operation, d time.Duration, f fault) fault {
 	}, breaks: f.breaks}
 }
 
-// result returns the result of a rule.
 func (r *Report) result(t *testing.T, rule string) Result {
 	t.Helper()
 	for _, result := range r.Results {
@@ -262,7 +259,6 @@ func (r *Report) result(t *testing.T, rule string) Result {
 	return Result{}
 }
 
-// broken returns the names of the broken rules.
 func (r *Report) broken() (names []string) {
 	for _, result := range r.Results {
 		if result.State == Broken {
@@ -279,5 +275,4 @@ func isJudged(result Result) bool {
 
 func all(*Config) {}
 
-// only selects rules by name.
 func only(names ...string) func(*Config) { return func(c *Config) { c.Only = names } }

@@ -119,7 +119,8 @@ func noneIsBroken(t *testing.T, service string, report *Report, weak string) {
 	}
 }
 
-// cancelling returns answers while a cancellation is in progress: cancelled orders have the status as, and no voucher yet.
+// cancelling changes answers as if each cancellation were in progress: the order has the status as, and the voucher is
+// pending.
 func cancelling(as string) func(*reply) {
 	return func(a *reply) {
 		status("3", as)(a)

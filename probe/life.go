@@ -242,7 +242,6 @@ func (r *run) download(v types.Voucher) error {
 	return r.client.DownloadVoucher(r.ctx, &v, io.Discard)
 }
 
-// cancelling returns the Cancel call for a booking.
 func (r *run) cancelling(b *booked) call {
 	return call{op: opCancel, session: b.offer.session, currency: r.cfg.Booking.MaxTotal.Currency, body: obj{
 		"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}}

@@ -208,7 +208,6 @@ func Test[T testingT[T]](t T, cfg Config) {
 	t.Log(strings.Join(append(report.Notes, report.FactsGo()), "\n"))
 }
 
-// start checks cfg and calls greet. It returns the state of the run.
 func start(ctx context.Context, cfg Config) (*session, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" {

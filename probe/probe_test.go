@@ -113,7 +113,7 @@ func TestReportHasNoSecrets(t *testing.T) {
 	require.NoError(t, err)
 	for _, result := range report.Results {
 		for _, ex := range result.Evidence {
-			assert.Nil(t, ex.raw, result.Name) // programs get no unmasked answer, either
+			assert.Nil(t, ex.raw, result.Name) // the report of Run has no unmasked answer, either
 		}
 	}
 	require.Greater(t, len(tokens), 10)
@@ -150,7 +150,7 @@ func TestMaskHidesSecretsAndGuests(t *testing.T) {
 		m.body([]byte(`{"code":0,"msg":"ok","data":{"jwt":"x"},"error":{"type":"x"},"other":1}`), true))
 	assert.Equal(t, "["+strings.Repeat("[1],", maxExcerpt/4)[:maxExcerpt-1]+"…",
 		m.body([]byte("["+strings.Repeat("[1],", maxExcerpt)+"[1]]"), false))
-	const secret = "12345678901234567890" // masking shortens the text, so text after the excerpt could move into it
+	const secret = "12345678901234567890" // masking shortens the text, so text after the excerpt could move into the excerpt
 	m.add(secret)
 	for n := maxExcerpt/len(secret) - 20; n < maxExcerpt/len(secret); n++ {
 		body := `{"a":{"b":{"c":{"n":[` + strings.Repeat(secret+",", n) + `1],"lastName":"Janet"},"email":"Janet"},"phone":"Janet"},"d":1}`
@@ -242,7 +242,6 @@ func TestReportNotesProblemsOfTheWholeRun(t *testing.T) {
 	}
 }
 
-// The rules use only a share of each rate limit, and wait for Retry-After.
 func TestRunUsesAShareOfTheRateLimitAndWaitsForRetryAfter(t *testing.T) {
 	for share, most := range map[float64]int{0: hotelstays.OpQueryOrders.RateLimit() / 10, 0.18: hotelstays.OpQueryOrders.RateLimit() / 6} {
 		var times []time.Time

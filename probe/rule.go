@@ -43,7 +43,6 @@ func newRule(name, promise, needs string, try func(*run)) Rule {
 	return Rule{name, sections[groupOf(name)], promise, needs, try}
 }
 
-// groupOf returns the group of a rule, such as ticket.
 func groupOf(name string) string {
 	group, _, _ := strings.Cut(name, "/")
 	return group

@@ -99,7 +99,6 @@ var bookRequests = rules("-book", []line{
 	{"cancel/unknown-session", "what Cancel with an unknown session gets", ask(ofSpare, gets, changes("Session-Id", noSession))},
 })
 
-// confirmedRules are rules about a confirmed order.
 var confirmedRules = rules("-book", []line{
 	{"order/confirmed", "which status means confirmed", after((*run).voucher, func(r *run, b *booked) {
 		for _, status := range b.passed {
@@ -259,7 +258,7 @@ func windows(start, end time.Time) (all []any) {
 // longAgo is a time before every order.
 var longAgo = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// emptyWindows contain no order. There is one for each form of a window.
+// emptyWindows contain no order, in each form of a window.
 var emptyWindows = windows(longAgo, longAgo)
 
 // inAndOut returns filter values that match an order, and filter values that do not match it, in every form. The

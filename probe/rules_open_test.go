@@ -14,7 +14,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// Where the document leaves the service a choice, the probe finds out which choice the service has made.
 func TestProbeFindsTheServicesChoiceAtOpenPoints(t *testing.T) {
 	variants := func(v hotelstaystest.Variants) hotelstaystest.Config { return hotelstaystest.Config{Variants: v} }
 	for name, test := range map[string]struct {

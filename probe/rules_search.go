@@ -33,12 +33,10 @@ func byPrice(a, b types.RoomRatePkg) int {
 	return order
 }
 
-// listed searches the city and returns the hotels.
 func (r *run) listed(more obj) []types.Hotel {
 	return read[hotelstays.HotelListResponse](r.list(more)).List
 }
 
-// byID searches the hotels with these ids.
 func (r *run) byID(ids ...string) *answer { return r.get(opHotelList, r.stay(obj{"hotelIds": ids})) }
 
 // hits returns the hotels that a search for these ids finds.

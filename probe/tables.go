@@ -131,7 +131,6 @@ func sample(v any) any {
 	return v
 }
 
-// members lists the names of an object's members.
 func members(o obj) string { return strings.Join(slices.Sorted(maps.Keys(o)), " ") }
 
 // refuses returns an expectation that requires a refusal with this status and this code. 0 allows every value. If code is
@@ -265,7 +264,7 @@ func changes(name string, values ...any) (all []obj) {
 	return all
 }
 
-// everyOp returns one change per operation in readOps, and one for Cancel. Each sets name to value.
+// everyOp returns one change per operation in readOps, and one for Cancel. Each change sets name to value.
 func everyOp(name string, value any) (all []obj) {
 	for _, op := range append(readOps, opCancel) {
 		all = append(all, obj{"op": op, name: value})

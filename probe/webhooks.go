@@ -20,7 +20,7 @@ import (
 
 const (
 	redelivering = 5 * time.Minute  // maximum wait until the service delivers an event again
-	overtaken    = 10 * time.Second // how much later than a newer event an event may arrive
+	overtaken    = 10 * time.Second // how late an event may arrive after a newer event
 	idHeader     = "X-Platform-Event-Id"
 	signHeader   = "X-Platform-Signature"
 )
@@ -120,7 +120,6 @@ type Callback struct {
 	got []delivery
 }
 
-// delivery is a webhook request that the service sent.
 type delivery struct {
 	at     time.Time
 	method string

@@ -54,7 +54,6 @@ type world struct {
 	events                               memo[[]delivery]
 }
 
-// country is a country for which Destinations returns places.
 type country struct {
 	code   string
 	places []types.Destination
