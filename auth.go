@@ -74,8 +74,9 @@ type OAuthCredential struct {
 	ClientSecret types.Secret
 	// ClientSecretFrom returns the current secret, like AppSecretFrom of a TicketCredential. Set it instead of ClientSecret.
 	ClientSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
-	// Scopes are the scopes to request. If the OAuth client is not registered for one of them, the error is ErrInvalidScope.
-	// Without Scopes the service uses its default, which is undocumented. Every operation refuses a token without scopes.
+	// Scopes are the scopes to request. If the OAuth client is not registered for a scope, the error is ErrInvalidScope.
+	// Without Scopes the service uses its default, which is undocumented. Every operation refuses a token without
+	// scopes.
 	Scopes []types.Scope
 	// Lifetime is how long the client uses a token. You choose it, because the document names no lifetime. 0: the client
 	// uses a token until the service refuses it.
@@ -122,9 +123,9 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client, secret types.Secr
 	return resp.AccessToken, o.Lifetime, nil
 }
 
-// TokenCredential is a token that you got yourself. It is never renewed: once the service refuses it, calls fail with
-// ErrUnauthorized. Each token counts as a separate account, so only a client with the same token can continue a
-// BookingRecovery.
+// TokenCredential is a token that you got yourself. The client never renews the token: once the service refuses it,
+// calls fail with ErrUnauthorized. Each token counts as a separate account, so only a client with the same token can
+// continue a BookingRecovery.
 type TokenCredential struct{ Token types.Secret }
 
 func (t TokenCredential) snapshot() Credential { return t }
@@ -339,7 +340,7 @@ func joinScopes(scopes []types.Scope) string {
 	return strings.Join(words, " ")
 }
 
-// OAuthTokenResponse holds an access token. The answer's other fields are undocumented: WithRawData keeps them.
+// OAuthTokenResponse holds an access token. WithRawData keeps the answer's other fields, which are undocumented.
 type OAuthTokenResponse struct {
 	AccessToken types.Secret `json:"access_token"`
 	Meta        ResponseMeta `json:"-"`

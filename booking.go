@@ -35,7 +35,7 @@ func (r *CheckAvailRequest) validate(v *validation) {
 
 // CheckAvailResponse holds the refreshed offer.
 type CheckAvailResponse struct {
-	// Status is 1 or 2. It is undocumented which of them means available, so call the method Available instead.
+	// Status is 1 or 2. Which value means available is undocumented, so call the method Available instead.
 	Status types.AvailabilityStatus `json:"status"`
 	// RoomRatePkg is the current offer, or nil if the offer no longer exists. CompareOffer lists what changed.
 	RoomRatePkg          *types.RoomRatePkg          `json:"roomRatePkg"`

@@ -11,12 +11,14 @@ import (
 	"strings"
 )
 
-// ValidateCallbackURL checks a URL as Book checks its CallbackURL: it must be https, with a public host. Like the service,
-// it refuses loopback, private and shared addresses, localhost, single-label names, *.internal and *.local. It also refuses
-// *.localhost, names that are not ASCII, multicast and link-local addresses, addresses that IANA reserves, addresses that
-// contain an IPv4 address, and unusual notations of an address. The error is a *ValidationError.
+// ValidateCallbackURL checks a URL as Book checks its CallbackURL: it must be https, with a public host. Like the
+// service, the client refuses loopback, private and shared addresses, localhost, single-label names, *.internal and
+// *.local. The client also refuses *.localhost, names that are not ASCII, multicast and link-local addresses, and
+// addresses that IANA reserves. It refuses addresses that contain an IPv4 address, and unusual notations of an address.
+// The error is a *ValidationError.
 //
-// It does not resolve names. The service resolves them before each delivery, and delivers only to public addresses.
+// ValidateCallbackURL does not resolve names. The service resolves a name before each delivery, and delivers only to
+// public addresses.
 func ValidateCallbackURL(raw string) error {
 	var f faults
 	if problem := callbackProblem(raw); problem != "" {

@@ -248,8 +248,8 @@ func (x *invocation) end() {
 
 const defaultUserAgent = "hotelstays-go"
 
-// maxTokenBody is the maximum size of the answer to a token request, in bytes. It is small, because removing secrets
-// from a longer answer could take longer than the call may last.
+// maxTokenBody is the maximum size of the answer to a token request, in bytes. Removing secrets from a longer answer
+// could take longer than the call may last.
 const maxTokenBody = 1 << 20
 
 // maxTokenWait is the longest time that a token request waits for a slot of the rate limiter. In that time 1,500

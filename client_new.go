@@ -81,8 +81,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 	return c.derive("With", c.cred, opts)
 }
 
-// WithCredential is like With, but returns a client of another account in the environment of c. The new client fetches its
-// own token, so keep the client for all calls of the account. It also has the options of c: do not give c an option that
+// WithCredential is like With, but returns a client of another account in the environment of c. The new client fetches
+// its own token, so keep the client for all calls of the account. It has the options of c: do not give c an option that
 // belongs to one account, such as WithUserRef.
 func (c *Client) WithCredential(cred Credential, opts ...Option) (*Client, error) {
 	if err := c.usable(context.Background(), "WithCredential"); err != nil {

@@ -53,14 +53,14 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 	return invoke(ctx, c, OpDestinations, req, opts)
 }
 
-// WalkDestinations yields the places that req selects and all places below them: parents before their children, each place
-// once. It makes one call for each place, and keeps all ids in memory. An error is yielded once and ends the walk. If the id
-// of a place is not text, the place and everything below it are left out, and a warning is logged. Whether the walk reaches
-// every place of the service is undocumented.
+// WalkDestinations yields the places that req selects and all places below them: parents before their children, each
+// place once. It makes one call for each place, and keeps all ids in memory. An error is yielded once and ends the
+// walk. If the id of a place is not text, the walk leaves out the place and everything below it, and logs a warning.
+// Whether the walk reaches every place of the service is undocumented.
 //
-// By default it makes one call at a time, when the loop needs the next place. The order of the places is then always the
-// same. With WithParallelism(n) it makes up to n calls at the same time, and pauses while n answers wait for the loop. The
-// order then depends on which answer arrives first. Leaving the loop stops all calls.
+// By default it makes one call at a time, when the loop needs the next place. The order of the places is then always
+// the same. With WithParallelism(n) it makes up to n calls at the same time, and pauses while n answers wait for the
+// loop. The order then depends on which answer arrives first. Leaving the loop stops all calls.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
 		return failedSeq[*types.Destination](nilRequest(OpDestinations))

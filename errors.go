@@ -48,8 +48,8 @@ func (e *bothErrors) Unwrap() error { return e.then } // errors.Is must not find
 
 func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 
-// TransportError reports a call without an answer. Either the connection failed, or ctx ended, or the client got no
-// token, or it got no slot of the rate limit in time.
+// TransportError reports a call without an answer: the connection failed, ctx ended, or the client got no token or no
+// slot of the rate limit in time.
 type TransportError struct {
 	Operation Operation
 	// Sent reports whether the request may have reached the service. For Book, Cancel and a Do
@@ -134,7 +134,7 @@ func (e *TransportError) again() bool {
 	return errors.Is(e.Err, ratelimit.ErrPaused) || strings.HasSuffix(e.next(), safeAgain)
 }
 
-// Unwrap returns the cause, such as context.DeadlineExceeded. It is ErrRateLimited if an earlier 429 has paused the
+// Unwrap returns the cause, such as context.DeadlineExceeded, or ErrRateLimited if an earlier 429 has paused the
 // operation beyond the deadline of this call.
 func (e *TransportError) Unwrap() error { return e.Err }
 
@@ -210,22 +210,21 @@ func (e *DecodeError) details() details {
 // LogValue returns attributes for slog, like APIError.LogValue.
 func (e *DecodeError) LogValue() slog.Value { return logValue(e) }
 
-// OutcomeUnknownError reports a Book, a Cancel or a Do without Idempotent that may have been executed: the request
-// may have arrived, and no definite answer came. Sending it again could book twice; QueryOrders by the reference
+// OutcomeUnknownError reports a Book, a Cancel or a Do without Idempotent that may have been executed: the request may
+// have arrived, and no definite answer came. Sending the request again could book twice; QueryOrders by the reference
 // shows what happened.
 //
-// errors.As and errors.Is find no refusal in it. They find errors of ctx and of the network, such as
-// context.DeadlineExceeded and *net.OpError.
+// errors.As and errors.Is find no refusal in an OutcomeUnknownError. They find errors of ctx and of the network, such
+// as context.DeadlineExceeded and *net.OpError.
 type OutcomeUnknownError struct {
 	Operation Operation
 	// CustomerReferenceNo is the reference of the order; empty for Do.
 	CustomerReferenceNo string
-	// RequestID and TraceID belong to the Book or the Cancel. They are empty in errors of RecoverBooking and
-	// StepRecovery.
+	// RequestID and TraceID belong to the Book or the Cancel; empty in errors of RecoverBooking and StepRecovery.
 	RequestID string
 	TraceID   string
 	// Err is the cause, for people and logs: a *TransportError, an *APIError or a *DecodeError. In a recovery it may
-	// also be the error of ctx, or of the function that saves the recovery. It does not say whether an order exists.
+	// also be the error of ctx, or of the function that saves the recovery. Err does not say whether an order exists.
 	Err error
 }
 

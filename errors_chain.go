@@ -17,9 +17,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError anywhere in the chain of err decides first, then
-// the end of a ctx, then the outermost error of this package. For the cause of a *BatchError, pass its Err. If the client
-// got no token, KindOf returns the kind of the token's failure.
+// KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError anywhere in the chain of err decides first,
+// then the end of a ctx, then the outermost error of this package. For the cause of a *BatchError, pass its Err. If the
+// client got no token, KindOf returns the kind of the token's failure.
 func KindOf(err error) ErrorKind {
 	if err == nil {
 		return ""
@@ -45,8 +45,8 @@ func KindOf(err error) ErrorKind {
 }
 
 // Retryable reports whether the same call may be made again later, as the text of err says: the service failed or was
-// too busy, there was no answer, or there is no voucher yet. It is false after an unknown outcome, after a refusal, and
-// for an error of another package. Before the client returned err, it has already made its own retries.
+// too busy, there was no answer, or there is no voucher yet. Retryable is false after an unknown outcome, after a
+// refusal, and for an error of another package. The client has already made its own retries before it returned err.
 func Retryable(err error) bool {
 	if KindOf(err) == KindOutcomeUnknown {
 		return false
@@ -150,8 +150,8 @@ func detailsOf(err error) (d details) {
 	return d
 }
 
-// RequestIDOf returns the request id of err, or of its outermost cause with a request id: the supplier finds the request
-// by this id. It is empty if there was no attempt. The supplier knows only requests that arrived, see TransportError.Sent.
+// RequestIDOf returns the request id of err, or of its outermost cause with a request id. The supplier finds the
+// request by this id, if the request arrived: see TransportError.Sent. The id is empty if there was no attempt.
 func RequestIDOf(err error) string {
 	return detailsOf(err).requestID
 }

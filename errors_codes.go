@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// APIError is a refusal or a failure that the service reported. It may also be an HTTP status from a proxy in front of the
-// service. errors.Is matches an APIError with one sentinel at most.
+// APIError is a refusal or a failure that the service reported, or an HTTP status from a proxy in front of the service.
+// errors.Is matches an APIError with at most one sentinel.
 type APIError struct {
 	Operation  Operation
 	HTTPStatus int
@@ -30,9 +30,9 @@ type APIError struct {
 	TraceID   string
 	// RetryAfter is how long the service asks you to wait, at most a day; 0 if it did not ask.
 	RetryAfter time.Duration
-	// RateLimit holds the X-RateLimit headers of the answer. It is nil if one of them is missing or invalid.
+	// RateLimit holds the X-RateLimit headers of the answer; nil if a header is missing or invalid.
 	RateLimit *RateLimit
-	// Header holds the headers of the answer, as in ResponseMeta. The text of the error does not contain them.
+	// Header holds the headers of the answer, as in ResponseMeta. The text of the error contains no header.
 	Header http.Header
 
 	ownRefusal  bool   // whether ServiceFacts.RefusalCodes has the Code for the Operation
@@ -193,8 +193,7 @@ type RateLimit struct {
 	Reset     time.Duration // time until the next window begins
 }
 
-// rateLimit returns the values of the X-RateLimit headers, or nil if one of them is missing, because a missing value is
-// not 0.
+// rateLimit returns nil if a header is missing, because a missing value is not 0.
 func rateLimit(h http.Header) *RateLimit {
 	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
 	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")

@@ -265,8 +265,8 @@ func pipes(serve func(net.Conn)) *http.Transport {
 	}}
 }
 
-// The error says where a call broke off, because a bare "EOF" or "context deadline exceeded" may come from the network,
-// a proxy or the service.
+// The error says where a call broke off. A bare "EOF" or "context deadline exceeded" could come from the network, a
+// proxy or the service.
 func TestErrorNamesTheStepInWhichACallFailed(t *testing.T) {
 	const half = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"code\":"
 	stall := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
@@ -372,8 +372,7 @@ func manualKinds(t *testing.T) map[string]manualKind {
 	return kinds
 }
 
-// Errors quote texts of the service, because line breaks, escape codes and marks that reverse the text direction could
-// forge lines of a log.
+// Line breaks, escape codes and marks that reverse the text direction could forge lines of a log.
 func TestErrorsQuoteTextsOfTheService(t *testing.T) {
 	const evil = "1\nlevel=ERROR\x1b[2J\u009b\u202e"
 	text, err := json.Marshal(evil)
@@ -555,7 +554,7 @@ func TestEachErrorHasItsKind(t *testing.T) {
 	}
 }
 
-// Every kind is the kind of a sentinel, of an error type, of the end of a ctx, or of any other error.
+// Every kind belongs to a sentinel, to an error type, to the end of a ctx, or to any other error.
 func TestEachSentinelHasItsKind(t *testing.T) {
 	var kinds []hotelstays.ErrorKind
 	for _, match := range inSource(t, `\n\tKind\w+ +ErrorKind = "(\w+)"`) {

@@ -250,7 +250,7 @@ func ExampleWithLogger() {
 	// <nil>
 }
 
-// A web service answers its own users with the kind of an error, which quotes nothing of the API's answer.
+// A web service answers its users with the kind of an error, which quotes nothing of the API's answer.
 func ExampleErrorKind_HTTPStatus() {
 	answer := func(w http.ResponseWriter, err error) {
 		kind := hotelstays.KindOf(err)

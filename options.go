@@ -54,8 +54,8 @@ func WithUserRef(ref string) SharedOption { return optUserRef.with(ref) }
 // same currency for all calls of a booking, because CompareOffer reports another currency as a change.
 func WithCurrency(code string) SharedOption { return optCurrency.with(code) }
 
-// WithClientIP sets the client's IPv4 or IPv6 address. It is undocumented whether this must be the address of your
-// server or of the traveller.
+// WithClientIP sets the client's IPv4 or IPv6 address. Whether to send the address of your server or of the traveller
+// is undocumented.
 func WithClientIP(addr string) SharedOption { return optClientIP.with(addr) }
 
 // WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service ignores unknown flags. Keys
@@ -74,13 +74,12 @@ func WithTestFlags(flags map[string]string) SharedOption {
 	return optTestFlags.sharedRow.with(cmp.Or(problem, headerProblem(text)), func(s *settings) { s.TestFlags, s.test = flags, text })
 }
 
-// WithRequestID uses the result of the function id as the Request-Id of each attempt, instead of a UUID. The service accepts
-// an id once, so the function must return a new id each time. It must be safe for concurrent use. ctx is the ctx of the call,
-// after Observer.CallStart. If you give this option to a client, its token requests use the function, too. Their ctx has the
-// values of a call that needed the token.
+// WithRequestID uses the result of the function id as the Request-Id of each attempt, instead of a UUID. The service
+// accepts an id once, so the function must return a new id each time. The function must be safe for concurrent use. ctx
+// is the ctx of the call, after Observer.CallStart. With this option of a client, the function also makes the ids of
+// token requests. The ctx of a token request has the values of a call that needed the token.
 //
-// If the result is empty, cannot be a header value, or repeats the id of the previous attempt, the call ends with a
-// *TransportError.
+// The call ends with a *TransportError if the result is empty, cannot be a header value, or repeats the previous id.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {
 	return optRequestID.with(nilProblem(id), func(s *settings) { s.RequestID = id })
 }
@@ -191,8 +190,8 @@ func WithPriority(p Priority) SharedOption {
 	return optPriority.with(problem, func(s *settings) { s.Priority, s.hasPriority = p, true })
 }
 
-// WithServiceFacts sets what you know about the service beyond its document. On a call it replaces all facts of the client.
-// Book, Cancel, QueryOrders, Do and the helpers that call them accept this option.
+// WithServiceFacts sets what you know about the service beyond its document. On a call the option replaces all facts of
+// the client. Book, Cancel, QueryOrders, Do and the helpers that make these calls accept the option.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
 	return optServiceFacts.with("", func(s *settings) {
@@ -225,15 +224,15 @@ func notNil(option string, value any, set clientOption) Option {
 
 // WithHTTPClient sends the calls through a copy of hc, with its Transport, Jar and Timeout. Timeout bounds one attempt,
 // with its wait for the rate limit. Redirects are never followed. An *http.Transport that allows TLS below 1.2 is a
-// *ValidationError. A nil Transport is http.DefaultTransport, which mocks such as gock replace. It keeps only 2 idle
-// connections to a host: in production start from NewTransport.
+// *ValidationError. A nil Transport is http.DefaultTransport, which mocks such as gock replace. http.DefaultTransport
+// keeps only 2 idle connections to a host: in production start from NewTransport.
 //
 // A RoundTripper must send a request at most once: if it retries by itself, it can book twice. Its error is part of the
-// call's error, so it must not contain the request, whose header has the token.
+// call's error, so the error must not contain the request, whose header has the token.
 //
-// A RoundTripper may fire no net/http/httptrace events. Then only an error that wraps ErrNotSent, or a dial error, proves
-// that a request never left. Other failures of Book and Cancel are unknown outcomes, and each request holds its slot of the
-// rate limit until it has an answer.
+// A RoundTripper may fire no net/http/httptrace events. Then only an error that wraps ErrNotSent, or a dial error,
+// proves that a request never left. Other failures of Book and Cancel are unknown outcomes. Each request then holds its
+// slot of the rate limit until it has an answer.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
 		if allowsOldTLS(hc.Transport) || hc.Transport == nil && allowsOldTLS(http.DefaultTransport) {
@@ -243,12 +242,12 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// WithTraceIDFrom uses the result of the function id as the Trace-Id of each call, such as the trace id that your program
-// keeps in ctx. ctx is the ctx of your call, before Observer.CallStart; in a helper ctx has the helper's span. The examples
-// of contrib/hotelstaysotel show this option with OpenTelemetry.
+// WithTraceIDFrom uses the result of the function id, such as the trace id in ctx, as the Trace-Id of each call. ctx is
+// the ctx of your call, before Observer.CallStart; in a helper ctx has the helper's span. The examples of
+// contrib/hotelstaysotel show this option with OpenTelemetry.
 //
-// If the result is empty or cannot be a header value, the call has a new id, as without this option. WithTraceID of a call
-// wins. The function must be safe for concurrent use.
+// If the result is empty or cannot be a header value, the call has a new id, as without this option. WithTraceID of a
+// call wins. The function must be safe for concurrent use.
 func WithTraceIDFrom(id func(ctx context.Context) string) Option {
 	return notNil("WithTraceIDFrom", id, func(c *config) { c.traceIDFrom = id })
 }
@@ -260,8 +259,8 @@ func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
 
-// WithRateLimiter replaces the rate limiter. Use one NewRateLimiter for several clients of a process, and your own limiter
-// or contrib/hotelstaysredis for several processes with one client IP address.
+// WithRateLimiter replaces the rate limiter. Use one NewRateLimiter for several clients of a process. For several
+// processes with one client IP address, use contrib/hotelstaysredis or your own limiter.
 func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
@@ -282,9 +281,10 @@ func WithObserver(o Observer) Option {
 	})
 }
 
-// WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, 1 TiB at most, and 1 MiB for
-// Ticket and OAuthToken. A larger answer is a *DecodeError. So is an answer whose lists would take more memory than twice
-// its size plus 4 MiB. In all, an answer takes less memory than eight times its size plus 16 MiB.
+// WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, at most 1 TiB. For Ticket
+// and OAuthToken the limit is at most 1 MiB. A larger answer is a *DecodeError. So is an answer whose lists would take
+// more memory than twice its size plus 4 MiB. In all, an answer takes less memory than eight times its size plus 16
+// MiB.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
 		if problem := rangeProblem(n, 1<<40); problem != "" {

@@ -21,7 +21,7 @@ import (
 // method is a *ValidationError, before anything is sent.
 type CallOption interface{ applyCall(*settings) }
 
-// CallOptions holds the values of call options, for a fake of the client in a test. A zero field was not set. Its JSON
+// CallOptions holds the values of call options, for a fake of the client in a test. A zero field was not set. The JSON
 // lacks functions, and Header, whose values may be secret.
 type CallOptions struct {
 	Language, Market, UserRef, ClientIP, Currency, TraceID string
@@ -306,9 +306,9 @@ func WithRawData() CallOption {
 }
 
 // WithParallelism sets how many calls an iterator makes at the same time, between 1 and 1024. The default is 8 for
-// HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll. To use a whole rate limit, multiply it by the time of
-// an answer: 100 requests per second and answers of 0.2 s need 20 calls. Further calls only wait for the rate limit, while
-// their timeouts run.
+// HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll. To use a whole rate limit, multiply the limit by
+// the time of an answer: for 100 requests per second and answers of 0.2 s, set 20 calls. More calls only wait for the
+// rate limit, while their timeouts run.
 func WithParallelism(n int) CallOption {
 	return optParallelism.with(rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
 }

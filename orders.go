@@ -272,13 +272,13 @@ func (s StatusMeanings) decided(status types.OrderStatus) bool {
 const awaitVisible = 10 * time.Minute
 
 // AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are undocumented. With
-// ServiceFacts.StatusMeanings it polls until the order is confirmed or cancelled. It polls immediately, 5, 10 and 20 seconds
-// after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a deadline on ctx, because WithTimeout
-// bounds only each poll.
+// ServiceFacts.StatusMeanings it polls until the order is confirmed or cancelled. It polls immediately, 5, 10 and 20
+// seconds after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a deadline on ctx, because
+// WithTimeout bounds only each poll.
 //
-// A failed poll is repeated, unless a later poll would fail, too, or several orders have the reference. If no order appears
-// within ten minutes, the error is an *OrderNotFoundError. If ctx ends, AwaitOrder returns the last order that it has read,
-// and an error.
+// A failed poll is repeated, unless a later poll would also fail, or several orders have the reference. If no order
+// appears within ten minutes, the error is an *OrderNotFoundError. If ctx ends, AwaitOrder returns the last order that
+// it has read, and an error.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
 		return nil, err

@@ -320,8 +320,8 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 	}
 }
 
-// The document says that a reference may match several orders. The client does not choose one of them. An order
-// listed under another reference does not count.
+// The document says that a reference may match several orders. The client chooses none. An order listed under another
+// reference does not count.
 func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 	const cancelled, confirmed, other = `{"status":3,"customerReferenceNo":"ref-1","platformReferenceNo":"P-A","supplierReferenceNo":"s-1"}`,
 		`{"status":2,"customerReferenceNo":"ref-1","platformReferenceNo":"P-B","supplierReferenceNo":"s-2","holder":{"lastName":"Guestname"}}`,

@@ -15,13 +15,13 @@ import (
 
 // RateLimiter keeps each operation within its rate limit. The service counts requests by endpoint and client IP address
 // over a rolling second. The default limiter knows only the requests of its client, and of clients made by its
-// WithCredential and With. If other clients of the process have the same IP address, give all of them one NewRateLimiter.
-// If other processes share that address, use contrib/hotelstaysredis or your own limiter.
+// WithCredential and With. If other clients of the process have the same IP address, give all these clients one
+// NewRateLimiter. If other processes share the address, use contrib/hotelstaysredis or your own limiter.
 //
 // Each key needs its own budget, also OpTicket and OpOAuthToken, because a call may hold its slot while the token is
-// fetched. A limiter that processes share must free the slots of a process that dies, and keep the limit if a server's
-// clock is set back. Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests
-// implementations.
+// fetched. If processes share a limiter, the limiter must free the slots of a process that dies. It must keep the limit
+// if a server's clock is set back. Implementations must be safe for concurrent use. Package hotelstaystest/storetest
+// tests implementations.
 type RateLimiter interface {
 	// Acquire waits for a slot. When ctx ends, it returns an error that wraps the error of ctx. If the deadline of ctx is
 	// before the end of a pause, Acquire may immediately return an error that wraps ErrRateLimited: the call then fails. An
@@ -83,14 +83,14 @@ type PermitResult = pacing.PermitResult
 
 // RateLimiterOptions are the settings of NewRateLimiter.
 type RateLimiterOptions struct {
-	// Margin is the time that a slot stays taken beyond the second of the rate limit. 0 means 10 ms, a negative value means
-	// no margin. A request keeps its slot for a second and the margin after it arrived, or after it left if its arrival is
-	// unknown. The limiter adapts to longer network delays itself. Raise the margin if 429s still come, for instance because
-	// answers lack Server-Cost-Milliseconds and delays vary. A margin of 100 ms costs a tenth of the limit.
+	// Margin is the time that a slot stays taken beyond the second of the rate limit. 0 means 10 ms; a negative value
+	// means no margin. The second begins when the request arrived, or when it left if its arrival is unknown. The
+	// limiter adapts to longer network delays itself. Raise the margin if 429s still come, for instance because answers
+	// lack Server-Cost-Milliseconds and delays vary. A margin of 100 ms costs a tenth of the limit.
 	Margin time.Duration
-	// Processes is how many processes share the client IP address and have no common limiter; 0 means 1. Each process gets
-	// an equal part of every rate limit. If the part is less than one request per second, a process sends one request in
-	// several seconds. If all processes do so at the same time, the service refuses some requests.
+	// Processes is how many processes share the client IP address and have no common limiter; 0 means 1. Each process
+	// gets an equal part of every rate limit. If the part is less than one request per second, a process sends one
+	// request in several seconds. The service refuses some requests if all processes send at the same time.
 	Processes int
 	// Weight, if set, returns how many slots an account gets in each of its turns; less than 1 means 1. The parameter
 	// account is RateLimitRequest.Account. Weight must be safe for concurrent use, and must not block.

@@ -36,7 +36,7 @@ type BookingOutcome struct {
 	State BookingState
 	// Order is set if State is BookingFound.
 	Order *types.Order
-	// Changes is the result of CompareOrder for BookRequest.Expect and Order. It is empty if one of them is missing.
+	// Changes is the result of CompareOrder for BookRequest.Expect and Order; empty without Expect or Order.
 	Changes OfferDiff
 	// Err is the reason why the order was not found: the error of the last poll, or the *OutcomeUnknownError of Book, or
 	// nil. Decide by State, not by Err.
@@ -172,8 +172,7 @@ type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
 	set      settings
-	// bookEnded is the time of EndedAt with a monotonic reading. It corrects EndedAt if somebody sets the clock of this
-	// machine during the recovery.
+	// bookEnded is EndedAt with a monotonic reading. It corrects EndedAt if somebody sets the clock during the recovery.
 	bookEnded time.Time
 	refused   bool // Book was refused with an undocumented code; one poll that finds no order confirms the refusal
 }
@@ -324,8 +323,8 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// notFound wraps err in an *OutcomeUnknownError, because the error of a poll alone could say that nothing was sent,
-// although Book was sent.
+// notFound wraps err in an *OutcomeUnknownError, because the error of a poll could say that nothing was sent. But Book
+// was sent.
 func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}
 }

@@ -332,8 +332,8 @@ func (x *exchange) echoed(header, sent string) string {
 	return sent
 }
 
-// isUnprintable reports whether r is a control character or not ASCII. Such characters could forge lines of a log, and no
-// id contains them.
+// isUnprintable reports whether r is a control character or not ASCII. Such a character could forge a line of a log,
+// and no id contains one.
 func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 const (
@@ -352,8 +352,8 @@ func (x *exchange) excerpt() string {
 	return redact.Shorten(strings.ToValidUTF8(redact.Keys(x.scrubQuoted(text)), "?"), maxExcerpt)
 }
 
-// message returns the envelope's msg. For operations that fetch tokens, the message ends before the first text that looks
-// like a token, and is empty if it is JSON.
+// message returns the envelope's msg. For operations that fetch tokens, the message ends before the first text that
+// looks like a token. If the msg is JSON, the message is empty.
 func (x *exchange) message(msg string) string {
 	text := x.scrubQuoted(msg)
 	if x.row.noAuth {

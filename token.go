@@ -59,8 +59,7 @@ func hashed(texts ...string) string {
 
 type checkedTokens struct{ TokenStore }
 
-// Load returns an error for a redacted token, and for a token that a header cannot carry, because every call with it would
-// fail.
+// Load returns an error for a redacted token, and for a token that a header cannot carry: every call would fail.
 func (s checkedTokens) Load(ctx context.Context, key string) (Token, error) {
 	t, err := s.TokenStore.Load(ctx, key)
 	switch value := t.Value.Reveal(); {

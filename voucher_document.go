@@ -219,8 +219,8 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 	return copyDocument(ctx, w, resp.Body, v, set, links)
 }
 
-// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher call OrderVoucher. They repeat the call because the
-// link may expire during a download, or lead to an older version.
+// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher call OrderVoucher, because the link may expire during
+// a download, or lead to an older version.
 const maxVoucherAttempts = 3
 
 // SaveVoucher gets the voucher of an order, saves its document at path, and returns the voucher. Only the file's owner can

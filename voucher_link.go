@@ -146,7 +146,7 @@ func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
 	return publicTransport(t)
 }
 
-// publicTransport returns a copy of t for one request, because idle connections of t may lead to a proxy or to a private
+// publicTransport returns a copy of t for one request. Idle connections of t may lead to a proxy or to a private
 // address.
 func publicTransport(t *http.Transport) *http.Transport {
 	t = t.Clone()
@@ -196,8 +196,8 @@ var nat64 = netip.MustParsePrefix("64:ff9b::/96") // the last 32 bits of such an
 
 var errPrivateAddress = errors.New("the host has the private address")
 
-// publicAddress refuses a private address. It accepts an address that is not an IP address, because only the caller's
-// own dialer makes connections with such an address.
+// publicAddress refuses a private address. It accepts a text that is not an IP address, because only the caller's own
+// dialer connects to such an address.
 func publicAddress(addr string) error {
 	peer, err := netip.ParseAddrPort(addr)
 	ip := peer.Addr()
@@ -212,7 +212,7 @@ func publicAddress(addr string) error {
 }
 
 // withoutLinks returns an error whose text has no link, because anyone who has a link can get the document. The result
-// is err, or its first cause whose text has no link, or else the text of err with the links redacted.
+// is err, its first cause whose text has no link, or the text of err with the links redacted.
 func withoutLinks(err error, links []string) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		if text := cause.Error(); redactLinks(text, links) == text {

@@ -250,8 +250,8 @@ func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // VerifyWebhookOptions says which deliveries to trust.
 type VerifyWebhookOptions struct {
-	// Secrets are the webhook signing secrets, not the application's secret; one of them must match. Set two during a
-	// rotation.
+	// Secrets are the webhook signing secrets, not the application's secret. A signature must match one secret. Set two
+	// secrets during a rotation.
 	Secrets []types.Secret
 	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL can send. If a delivery has a
 	// signature, the signature must match, unless Secrets is empty. An event that arrives unsigned and then signed is

@@ -32,8 +32,8 @@ type EventStore interface {
 	// Claim claims all keys or none. It returns ClaimDone if any key is done, and otherwise ClaimBusy if any is claimed. A
 	// claim expires when the time in lease has passed.
 	Claim(ctx context.Context, keys []string, lease time.Duration) (ClaimState, error)
-	// Done marks all keys as done, for at least the time in retention, even if their claim has expired or another caller
-	// has claimed them.
+	// Done marks all keys as done for at least the time in retention. This applies even if their claim has expired, or
+	// another caller has claimed the keys.
 	Done(ctx context.Context, keys []string, retention time.Duration) error
 	// Release ends the claims of all keys. Keys that are done stay done.
 	Release(ctx context.Context, keys []string) error
