@@ -1,4 +1,4 @@
-// The client, and the one pipeline that every operation goes through.
+// The client, and the pipeline of all operations.
 
 package hotelstays
 

@@ -403,8 +403,8 @@ func (b *busy) wait(ctx context.Context, delay time.Duration) error {
 type pageScript struct {
 	busy
 	pages     [][]string // hotels as "id/platform id"; "!" has no readable id. All pages but the last have hasMore
-	noHasMore bool       // the answers have no hasMore
-	total     int        // the answers have no total if it is 0
+	noHasMore bool
+	total     int // 0: the answers have no total
 	delay     time.Duration
 	failsAt   int // the number of the page that is refused; 0 for none
 
@@ -450,7 +450,7 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	data := map[string]any{"list": hotels, "basic": map[string]any{"sessionId": fmt.Sprint("session-", num)},
 		"hotelsMetadata": hotels, "page": page}
-	maps.Copy(data, page) // the answer to a search has these fields in data itself
+	maps.Copy(data, page) // an answer of HotelList has these fields in data itself
 	body, err := json.Marshal(map[string]any{"code": 0, "data": data})
 	return reply(200, string(body), "Request-Id", fmt.Sprint("request-", num)), err
 }

@@ -97,7 +97,7 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 	for _, row := range []struct {
 		status        int
 		body          string
-		reads, writes int // the number of attempts
+		reads, writes int // attempts with Idempotent, and without
 		unknown       bool
 	}{
 		{503, `{"code":7}`, 2, 1, true},

@@ -4,7 +4,7 @@
 // A [Client] has one method per operation. A method takes a ctx, a request and options, and returns a response. The Meta
 // field of the response describes the answer. An invalid request is not sent: the method returns a [*ValidationError]. Use
 // one Client per process. It is safe for concurrent use, and its callers share connections, the token and the rate limits.
-// [Client.WithCredential] returns a client of another account, and [Client.With] a client with other options. A client
+// [Client.WithCredential] returns a client of another account. [Client.With] returns a client with other options. A client
 // neither changes nor keeps a request, and a response belongs to the caller.
 //
 // An [Option] is for a client, a [CallOption] for a call, a [SharedOption] for either. If an option has no effect on a call,
@@ -23,9 +23,9 @@
 //
 // # Sessions and values
 //
-// An offer is valid only in the session of the search that returned it, HotelListResponse.Basic.SessionID. Put it into the
-// SessionID of HotelRates, CheckAvail and Book, and store it with the order, because Cancel needs a session too. How long a
-// session lives is undocumented. If the service refuses it, search again.
+// An offer is valid only in the session of its search, HotelListResponse.Basic.SessionID. Put the session into the SessionID
+// of HotelRates, CheckAvail and Book. Store the session with the order, because Cancel also needs a session. How long a
+// session lives is undocumented. If the service refuses the session, search again.
 //
 // A value holds what the service sent. [types.Money] keeps an amount's digits, and computes exactly. Dates are text; call
 // Time to parse them. An enumeration has constants for the documented values and keeps all others. An optional object is a
@@ -34,8 +34,8 @@
 // "Undocumented" means that the API's document does not say it. The client then passes the value on as text, a number or
 // JSON. If you know more about your service, such as the meaning of order states, use [WithServiceFacts].
 //
-// If a field has another type than documented, the client leaves it empty, and ResponseMeta.Mismatches lists it. A number in
-// the place of text is listed too, but becomes text with the same digits. An unreadable order status becomes
+// If a field has another type than documented, the client leaves the field empty, and ResponseMeta.Mismatches lists the
+// field. A number in the place of text is also listed, but becomes text with the same digits. An unreadable order status becomes
 // [types.OrderStatusUnreadable], because 0 means open. CheckAvail, OrderVoucher, Ticket and OAuthToken are strict: they
 // return a [*DecodeError]. Unknown fields are ignored. A wrong letter case in code, data or orders makes the answer unreadable.
 //
@@ -52,7 +52,7 @@
 //	*AmbiguousReferenceError  several orders have the reference, but the call needs one
 //	*ReferenceReusedError     the order under this reference has other dates
 //	*PageError                a list ends early; what came before is correct
-//	*BatchError               one batch of HotelListBatches failed; the others go on
+//	*BatchError               one batch of HotelListBatches failed; the other batches continue
 //	*VoucherError             the document is missing, or differs from the issued document
 //	*WebhookError             the delivery must not be trusted
 //
@@ -83,8 +83,8 @@
 //	voucher                                 502  ask    the voucher could not be verified
 //	other                                   500  no     something is wrong on our side
 //
-// An [*APIError] matches at most one sentinel, such as [ErrRateChanged]. If ctx ends, the error wraps ctx.Err(). It contains
-// the text of context.Cause(ctx), but does not wrap the cause. log/slog writes an error of these types as a group of
+// An [*APIError] matches at most one sentinel, such as [ErrRateChanged]. If ctx ends, the error wraps ctx.Err(), and
+// contains the text of context.Cause(ctx), but does not wrap the cause. log/slog writes an error of these types as a group of
 // attributes, but only the error itself: log err, not fmt.Errorf("checkout: %w", err). [RequestIDOf] returns the id to quote
 // to the supplier. [WithLogger] logs attempts, and [WithObserver] receives each call. No log or error contains a secret.
 //
@@ -116,17 +116,17 @@
 //
 //	what failed                     where
 //	no slot                         the RateLimiter returned an error
-//	no token                        the client's call for it failed
+//	no token                        the client's request for a token failed
 //	a function of an option         WithRequestID or WithClientRequestTimestamp returned no header
 //	an error before a connection    an http.Transport: it refuses a header, or its Proxy failed
 //	an error before WroteHeaders    a RoundTripper that fires the events of net/http/httptrace
 //	a dial error                    any RoundTripper
-//	an error that wraps ErrNotSent  a RoundTripper of yours that refuses, such as a circuit breaker
+//	an error that wraps ErrNotSent  your own RoundTripper, such as a circuit breaker
 //
 // A call is sent at most four times ([WithMaxAttempts]). A 401 adds one attempt with a new token, and a 429 is not counted.
-// Before the next attempt the client waits as long as Retry-After says, plus a random time of up to 250 ms, 500 ms and so on
-// up to 8 s. If the wait would pass the deadline, or Retry-After is above 60 s, the call fails immediately. A 429 pauses its
-// operation for all callers: at most for a day if its code is 100000429, else at most for a minute.
+// Before the next attempt the client waits as long as Retry-After says, plus a random time. The random time is at most
+// 250 ms, then 500 ms, and so on up to 8 s. If the wait would pass the deadline, or Retry-After is above 60 s, the call fails
+// immediately. A 429 pauses its operation for all callers: for at most a minute, or at most a day if its code is 100000429.
 //
 // # Recovery
 //
@@ -143,8 +143,8 @@
 // client waits for a free slot until ctx ends. Programs behind one IP address must share a client or a [RateLimiter]; for
 // several processes, use contrib/hotelstaysredis.
 //
-// The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it among all callers, and renews it in
-// the background before it expires. After a 401 it fetches a new token. If the service refuses the new token too, the client
-// fetches the next one 2, 4, 8 and up to 60 seconds later. Until then calls fail with the 401. [WithTokenStore] shares
-// tokens between processes.
+// The client fetches a token for its [TicketCredential] or [OAuthCredential]. All callers share the token. The client renews
+// the token in the background before the token expires, and fetches a new token after a 401. If the service also refuses the
+// new token, the client fetches the next token 2, 4, 8 and up to 60 seconds later. Until then calls fail with the 401.
+// [WithTokenStore] shares tokens between processes.
 package hotelstays

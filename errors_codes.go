@@ -36,7 +36,7 @@ type APIError struct {
 	Header http.Header
 
 	ownRefusal  bool   // whether ServiceFacts.RefusalCodes has the Code for the Operation
-	tokenAdvice string // advice for a refused credential or token; if it is not empty, it replaces the usual advice
+	tokenAdvice string // if not empty, replaces the usual advice
 	outcome
 }
 

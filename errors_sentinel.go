@@ -42,7 +42,7 @@ type answers struct {
 	// listedFor has the operations for which the document lists the code; nil: all. The code proves a refusal only for
 	// these operations.
 	listedFor []Operation
-	next      string // advice on the next step
+	next      string
 	// only, if set, lists the operations that can have the kind. The status then counts only in an enveloped answer.
 	only []Operation
 	// first: if the answer has this status or this word, the answer has this kind, whatever its code is.

@@ -153,7 +153,7 @@ func TestErrorOfAnHTMLPageHasAnExcerpt(t *testing.T) {
 
 // In the cause of an OutcomeUnknownError, errors.Is finds only the errors of ctx and of the network.
 func TestUnknownOutcomeNeverMatchesARefusal(t *testing.T) {
-	// In these types errors.Is may find the cause.
+	// errors.Is may find the cause in these types.
 	deciding := []string{"BatchError", "DecodeError", "TransportError", "VoucherError", "WebhookError"}
 	refusal := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged}
 	causes := map[error]error{ // the cause, and the error that errors.Is looks for

@@ -164,7 +164,7 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 		ends    float64
 		status  types.OrderStatus // the status of the returned order; -1: no order
 		err     error
-		says    string // the text of the error
+		says    string
 	}{
 		{name: "confirmed after three minutes", confirm: 180 * s, polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200,
 			status: 2},

@@ -513,9 +513,9 @@ func TestRecoveryOfAnotherAccountIsRefused(t *testing.T) {
 func TestPollsHaveTheMarketAndUserOfTheBook(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		client  []hotelstays.Option     // options of the client that books
-		book    []hotelstays.CallOption // options of Book
-		resumes []hotelstays.Option     // options of the client that resumes the recovery
+		client  []hotelstays.Option // options of the client that books
+		book    []hotelstays.CallOption
+		resumes []hotelstays.Option // options of the client that resumes the recovery
 	}{
 		{"options of the client", []hotelstays.Option{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("clerk")}, nil, nil},
 		{"options of Book, and the next process has other options", nil, []hotelstays.CallOption{hotelstays.WithMarket("AE"),
@@ -848,7 +848,7 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 		name      string
 		change    func(*types.RoomRatePkg) // changes the expected offer; nil: the request has no Expect
 		cancelled bool
-		what      string // the difference of the stay, as the error names it; empty: the same stay
+		what      string // the difference that the error names; empty: the same stay
 		changes   string // the parts in which the order differs
 	}{
 		{"the same offer", func(*types.RoomRatePkg) {}, false, "", ""},

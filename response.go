@@ -81,7 +81,7 @@ type exchange struct {
 }
 
 type parts struct {
-	body      any            // the request body, which is sent as JSON
+	body      any            // sent as JSON
 	session   string         // the value of the header Session-Id
 	reference string         // names the order in the error if the outcome is unknown
 	secrets   []types.Secret // kept out of logs and errors

@@ -129,7 +129,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 	})
 }
 
-const defaultListPageSize = 50 // the page size that the service uses by default
+const defaultListPageSize = 50 // the service's default
 
 func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings) iter.Seq2[*HotelListResponse, error] {
 	return func(yield func(*HotelListResponse, error) bool) {

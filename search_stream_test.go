@@ -600,7 +600,7 @@ func TestEachLoopOverAStreamSendsTheOriginalRequest(t *testing.T) {
 		require.Len(t, requests, 2)
 		assert.Equal(t, requests[0].BodySHA256, requests[1].BodySHA256)
 
-		// Response belongs to the latest call. It is nil if that call failed.
+		// Response belongs to the latest call, and is nil if the latest call failed.
 		resp, complete := search.Response()
 		assert.NotNil(t, resp)
 		assert.True(t, complete)

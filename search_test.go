@@ -69,7 +69,7 @@ func TestIncompleteListingIsAnError(t *testing.T) {
 			calls     int
 			repeats   bool
 			fails     bool
-			noHasMore bool // no page has hasMore
+			noHasMore bool
 			total     int
 		}{
 			{"no hasMore, and a total", 0, [][]string{a, b, c}, 3, false, false, true, 5},
