@@ -13,16 +13,14 @@ import (
 // maxAhead is the maximum time by which Advance can move the sandbox's clock ahead of real time.
 const maxAhead = 10 * 365 * 24 * time.Hour
 
-// clock is real time plus an offset.
 type clock struct{ offset atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
 
-// reach moves the clock forward to t. A clock that is later than t does not change.
+// reach moves the clock forward to t, never back.
 func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
 
-// appointment is a task for the time in the field at: the sandbox must confirm the order, or try to deliver the event.
-// Either order or event is nil.
+// appointment is a task with its due time: to confirm the order, or to try to deliver the event. The other field is nil.
 type appointment struct {
 	at    time.Time
 	order *order
@@ -68,8 +66,8 @@ func (g *agenda) wakeUp() {
 
 func (g *agenda) due(at time.Time) bool { return len(g.ahead) > 0 && !g.ahead[0].at.After(at) }
 
-// lock locks the orders, the webhooks and the agenda. It carries out the due appointments,
-// unless Advance is doing that. It returns the sandbox's time.
+// lock locks the orders, the webhooks and the agenda. It carries out the due appointments, unless Advance carries them
+// out. It returns the sandbox's time.
 func (s *Server) lock() time.Time {
 	s.orders.mu.Lock()
 	now := s.clock.now()
@@ -116,9 +114,9 @@ func (s *Server) runAgenda() {
 // Now returns the time of the sandbox's clock: real time plus all durations passed to [Server.Advance].
 func (s *Server) Now() time.Time { return s.clock.now() }
 
-// Advance moves the sandbox's clock on by d. It confirms orders and delivers events that become due
-// in this time, each when the clock reaches its time. After a delivery attempt it waits for the answer,
-// because the next attempt depends on the answer. So a callback handler must not call Advance.
+// Advance moves the sandbox's clock on by d. Meanwhile it confirms orders and delivers events, each at its due time. It
+// waits for the answer to each delivery attempt, because the next attempt depends on the answer. A callback handler
+// must not call Advance, because Advance would wait for the handler.
 //
 // The lifetimes of tokens, sessions and links, confirmations, late visibility, the pauses between
 // delivery attempts, and the ledger's times follow this clock. Rate limits, delays of faults,

@@ -1,5 +1,3 @@
-// The movable clock, and the times that stay in real time.
-
 package hotelstaystest
 
 import (
@@ -74,7 +72,7 @@ func TestAdvanceDoesNotAffectRateLimitsDelaysAndSignatures(t *testing.T) {
 	})
 }
 
-// Advance waits in real time for a receiver that does not answer, at most until the timeout.
+// If the receiver does not answer, Advance waits in real time until WebhookConfig.Timeout.
 func TestAdvanceWaitsForCallbackAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, r *http.Request) int {
@@ -102,7 +100,7 @@ func TestCloseEndsAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()                         // the context ends although the handler has not read the body
+			<-r.Context().Done()                         // ends although the handler has not read the body
 			w.WriteHeader(http.StatusServiceUnavailable) // the answer may still reach the server
 			ended = true
 		})}})

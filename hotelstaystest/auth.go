@@ -27,13 +27,13 @@ type token struct {
 	Account string        `json:"sub"`
 	Issued  int64         `json:"iat"`
 	Expires int64         `json:"exp"`
-	Until   time.Time     `json:"until"` // the time of Expires with fractions of a second
+	Until   time.Time     `json:"until"` // Expires, with fractions of a second
 	Number  int64         `json:"jti"`
 	Scopes  []types.Scope `json:"scope"`
 	OAuth   bool          `json:"oauth,omitempty"`
 }
 
-// newToken returns a token as text (a JWT). The token expires after the duration life.
+// newToken returns a token as text (a JWT).
 func (s *Server) newToken(tok token, life time.Duration) string {
 	now := s.clock.now()
 	tok.Issued, tok.Until, tok.Number = now.Unix(), now.Add(life), s.sessions.Add(1)
@@ -226,8 +226,6 @@ func sessionNumber(id string) string {
 	return number
 }
 
-// findSession reports whether this server made the session id for the account, and whether the
-// session has expired.
 func (s *Server) findSession(id, account string) (known, expired bool) {
 	fields := strings.Split(id, "-")
 	if len(fields) != 4 || fields[0] != "ses" || !sameText(fields[3], s.sessionProof(fields[1]+"-"+fields[2], account)) {

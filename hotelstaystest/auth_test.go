@@ -1,5 +1,3 @@
-// Credentials, tokens and their expiry, scopes, markets and users.
-
 package hotelstaystest
 
 import (
@@ -97,7 +95,7 @@ func TestCallsNeedAnAllowedMarketAndUser(t *testing.T) {
 	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 }
 
-func TestVariantOAuthTopLevelSendsTheTokenWithoutAnEnvelope(t *testing.T) {
+func TestOAuthTopLevelAnswersWithoutTheEnvelope(t *testing.T) {
 	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
 	u := &user{t: t, s: s, http: s.Client()}
 	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}

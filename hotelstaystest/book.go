@@ -134,7 +134,7 @@ func public(ip netip.Addr) bool {
 	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierNAT.Contains(ip)
 }
 
-// readGuests checks the guests. Of a passport number it keeps only the last four characters.
+// readGuests checks the guests. It keeps only the last four characters of a passport number.
 func (s *Server) readGuests(reqs []guestRequest, rooms int) ([]orderGuest, error) {
 	var guests []orderGuest
 	for i, g := range reqs {

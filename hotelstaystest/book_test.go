@@ -1,5 +1,3 @@
-// Tests of CheckAvail, Book and Cancel.
-
 package hotelstaystest
 
 import (
@@ -15,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Bookings with the same hotel, dates, rooms and guests are the same stay. The order of the guests does not matter.
+// The same stay has the same hotel, dates, rooms and guests. The order of the guests does not matter.
 func TestSameStayCannotBeBookedTwice(t *testing.T) {
 	_, u := open(t)
 	rooms := func(adults ...int) (list []object) {
@@ -224,7 +222,7 @@ func TestCancelChargesTheFeeOfTheOffer(t *testing.T) {
 		}
 		same(t, len(s.Ledger().Cancellations()), 6)
 		same(t, s.Ledger().Cancellations()[0].PlatformReferenceNo, s.Ledger().Orders()[0].PlatformReferenceNo)
-		for _, o := range s.Ledger().Orders() { // the first three orders had not been confirmed yet
+		for _, o := range s.Ledger().Orders() { // a cancelled order is not confirmed when its confirmation is due
 			same(t, o.Status, 3, o.CustomerReferenceNo)
 		}
 	})

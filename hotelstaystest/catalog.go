@@ -124,7 +124,6 @@ func (w *world) parent(p place) (place, bool) {
 	return place{up, p.index * w.count(up) / w.count(p.kind)}, ok
 }
 
-// country returns the index of a place's country.
 func (w *world) country(p place) int { return p.index * w.size.Countries / w.count(p.kind) }
 
 func (w *world) children(p place) []place {
@@ -218,8 +217,7 @@ func (w *world) findPlace(id string) (place, bool) {
 	return p, true
 }
 
-// hotelBase is added to the index of a hotel. The ids of the hotel contain the sum, such as PH10000007 and
-// S101-10000007.
+// hotelBase plus the index of a hotel is the number in the hotel's ids, such as PH10000007 and S101-10000007.
 const hotelBase = 10_000_000
 
 var suppliers = []int{101, 204, 317}

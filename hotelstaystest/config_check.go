@@ -62,7 +62,6 @@ func (c *Config) checkListener(f *configFaults) {
 	f.refuseIf(c.InMemory && c.Addr != anyPort, "inMemory and addr cannot be combined")
 }
 
-// checkHost adds a fault to f unless name is an IP address or looks like a host name.
 func checkHost(f *configFaults, field, name string) {
 	_, err := netip.ParseAddr(name)
 	f.refuseIf(err != nil && !hostForm.MatchString(name), "%s must be a host name or an IP address, without a port, not %q", field, name)
@@ -83,7 +82,6 @@ func (c *Config) checkControl(f *configFaults) {
 		len(c.Control.Token), minControlToken, c.Addr)
 }
 
-// loopbackHost reports whether a host is localhost or a loopback address.
 func loopbackHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()

@@ -1,5 +1,3 @@
-// Configurations: their defaults, their errors, and their JSON.
-
 package hotelstaystest
 
 import (
@@ -91,7 +89,6 @@ func TestConfigErrorNamesTheField(t *testing.T) {
 	panics(t, faults, func() { NewServer(all) })
 }
 
-// Each field keeps its value in JSON. Zero fields are omitted.
 func TestConfigSurvivesJSON(t *testing.T) {
 	config := Config{
 		Addr: "0.0.0.0:80", AllowRemote: true, TLS: true, TLSNames: []string{"sandbox", "192.0.2.1"}, HTTP1Only: true, InMemory: true,

@@ -114,7 +114,6 @@ func (w *world) position(p place) latlng {
 	return at
 }
 
-// coordinates returns a place's centre, and a square around it.
 func (w *world) coordinates(p place) *coordinates {
 	at := w.position(p)
 	r := micro(degree / 10)

@@ -40,7 +40,6 @@ var numbers = map[string]struct{ absent, least, most int }{
 	"limit": {100, 1, 1000}, "after": {-1, 0, math.MaxInt},
 }
 
-// controlRoute is a method and path of the control API.
 type controlRoute struct {
 	method, path string
 	query        []string // the names of the allowed query parameters
@@ -114,7 +113,6 @@ func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// control checks a request, and returns the handler that answers it.
 func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.URL.Path == healthPath {
 		return s.routes, nil

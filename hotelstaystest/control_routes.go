@@ -93,7 +93,6 @@ func getRequests(c *controlCall) (any, error) {
 	return map[string]any{"requests": out, "dropped": c.s.ledger.Dropped()}, nil
 }
 
-// wants reports whether a recorded request matches the query parameters operation, traceId and reference.
 func (c *controlCall) wants(r *Request) bool {
 	operation, traceID, reference := c.query["operation"], c.query["traceId"], c.query["reference"]
 	return (operation == "" || string(r.Operation) == operation) && (traceID == "" || r.TraceID == traceID) &&
@@ -203,7 +202,7 @@ func postClose(c *controlCall, req *struct {
 	return nil, c.s.closeRate(req.RatePkgID)
 }
 
-// getWebhooks returns the last deliveries, oldest first.
+// getWebhooks returns the last webhooks, oldest first.
 func getWebhooks(c *controlCall) (any, error) {
 	reference := c.query["reference"]
 	found := c.s.ledger.webhooksOf(func(w *Webhook) bool {

@@ -1,5 +1,3 @@
-// The routes of the control API, and openapi.json.
-
 package hotelstaystest
 
 import (

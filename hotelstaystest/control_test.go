@@ -1,5 +1,3 @@
-// The guards of the control API, and its JSON.
-
 package hotelstaystest
 
 import (
@@ -15,7 +13,6 @@ import (
 	"time"
 )
 
-// controlled starts a server with the control API for one test.
 func controlled(t testing.TB, config ...Config) (*Server, *controller) {
 	t.Helper()
 	c := append(config, Config{})[0]
@@ -24,14 +21,12 @@ func controlled(t testing.TB, config ...Config) (*Server, *controller) {
 	return s, &controller{t: t, s: s}
 }
 
-// controller is a client of the control API.
 type controller struct {
 	t      testing.TB
 	s      *Server
 	change func(*http.Request) // called before a request is sent
 }
 
-// call sends a request. A body is JSON text, or a value to encode.
 func (c *controller) call(method, path string, body any) *reply {
 	c.t.Helper()
 	client := c.s.Client()
@@ -45,7 +40,6 @@ func (c *controller) call(method, path string, body any) *reply {
 	return a
 }
 
-// must sends and requires success. It decodes the answer into out, unless that is nil.
 func (c *controller) must(method, path string, body, out any) {
 	c.t.Helper()
 	a := c.call(method, path, body)
@@ -57,7 +51,6 @@ func (c *controller) must(method, path string, body, out any) {
 	}
 }
 
-// refused sends a request, and checks that the answer is this error.
 func (c *controller) refused(method, path string, body any, status int, field, text string) *reply {
 	c.t.Helper()
 	a := c.call(method, path, body)
@@ -100,7 +93,7 @@ func TestLedgerOmitsControlRequests(t *testing.T) {
 	failIf(t, got.Count("") != 0 || len(got.Entries(0)) != before, "%+v", got.Entries(0))
 }
 
-// header returns a function that sets a request header. The name Host also sets the request's host.
+// header also sets the request's host if the name is Host.
 func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) {
 		if name == "Host" {
@@ -110,7 +103,6 @@ func header(name, value string) func(*http.Request) {
 	}
 }
 
-// with returns a client that calls change with each request before it is sent.
 func (c *controller) with(change func(*http.Request)) *controller {
 	return &controller{t: c.t, s: c.s, change: change}
 }
@@ -127,7 +119,7 @@ func TestControlAPIRefusesOtherHostNames(t *testing.T) {
 		failIf(t, a.status != want, "%s: HTTP %d %s, want %d", host, a.status, a.body, want)
 	}
 	c.with(header("Host", "attacker.example")).refused("POST", "/_sandbox/reset", nil, 403, "Host", "attacker.example")
-	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // all other paths refuse this host name
+	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // the only control path that accepts every host name
 
 	_, remote := controlled(t, Config{AllowRemote: true})
 	for host, want := range map[string]int{"192.0.2.1:8080": 200, "[2001:db8::1]:80": 200, "attacker.example": 403, "2130706433": 403} {

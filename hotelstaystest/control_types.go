@@ -50,8 +50,7 @@ func newControlFault(f Fault) controlFault {
 	return out
 }
 
-// waitingFault is an injected fault with its id. Skip and Times are counted down: they are the numbers of requests
-// that the fault will still skip and act on.
+// waitingFault is an injected fault with its id. Its Skip and Times are the numbers that remain.
 type waitingFault struct {
 	ID int `json:"id"`
 	controlFault

@@ -39,12 +39,10 @@ type inputError struct {
 
 func (e *inputError) Error() string { return e.msg }
 
-// refuse returns an inputError with an HTTP status.
 func refuse(status int, field, format string, args ...any) error {
 	return &inputError{status, field, fmt.Sprintf(format, args...)}
 }
 
-// badField returns an inputError about the value of a field, with HTTP status 400.
 func badField(field, format string, args ...any) error {
 	return refuse(http.StatusBadRequest, field, format, args...)
 }
@@ -75,8 +73,7 @@ func checkStrict(body []byte, t reflect.Type) error {
 	return checkValue(value, "", t)
 }
 
-// checkValue checks that a JSON value fits the type t. The parameter path is the path of the value in the body, for the
-// error.
+// checkValue checks that a JSON value fits the type t. The error names the path of the value in the body.
 func checkValue(value json.RawMessage, path string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

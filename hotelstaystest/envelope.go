@@ -17,7 +17,7 @@ const (
 	codeForbidden       = 100000403 // scope, market or user not allowed
 	codeNoSuchOperation = 100000405 // unknown path or wrong method
 	codeCancelRefused   = 100002001 // the order cannot be cancelled
-	codeUpstream        = 100000500 // the default code of injected 5xx failures
+	codeUpstream        = 100000500 // the default code of injected failures, see statusCodes
 )
 
 type envelope struct {
@@ -26,7 +26,6 @@ type envelope struct {
 	Data any    `json:"data,omitempty"`
 }
 
-// failure is an error with the HTTP status and the code of its answer.
 type failure struct {
 	status int
 	code   int

@@ -83,7 +83,7 @@ type record struct {
 
 const (
 	minLogBytes   = 1 << 20
-	bytesPerLimit = 4 << 10 // bytes of memory per record of the limit; a typical record needs less
+	bytesPerLimit = 4 << 10 // memory in bytes for each record that LedgerLimit allows; a typical record needs less
 )
 
 // eventLog holds the entries of the ledger. Ledger.mu guards it. Readers may still use an entry after they have

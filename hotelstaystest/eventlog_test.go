@@ -1,5 +1,3 @@
-// The event log and the ledger: order, limits, secrets, and entries that never change.
-
 package hotelstaystest
 
 import (
@@ -58,7 +56,7 @@ func TestLedgerReturnsCopies(t *testing.T) {
 	})
 }
 
-// liveHeap returns the heap in use, in bytes. It collects garbage twice, because a sync.Pool keeps its values for one collection.
+// liveHeap collects garbage twice, because a sync.Pool keeps its values for one collection.
 func liveHeap() int {
 	runtime.GC()
 	runtime.GC()
@@ -107,8 +105,8 @@ func TestFullEventLogDropsTheOldestEntryOfAnyKind(t *testing.T) {
 		"%d entries, the first %+v", len(entries), entries[0])
 }
 
-// The server also sends webhooks, keeps bodies, and has a reader of events. With HOTELSTAYS_LONG=1 the test books once per
-// second for a whole day.
+// The server keeps bodies, sends webhooks and streams events. With HOTELSTAYS_LONG=1 the test books once per second for a
+// whole day.
 func TestMemoryPerOrderIsBounded(t *testing.T) {
 	const limit, perOrder, pools = 100, 4 << 10, 128 << 10 // bytes
 	books := testsize.Of(t, "bookings", 24*3600, 150, 150)

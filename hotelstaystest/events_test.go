@@ -1,5 +1,3 @@
-// The stream of entries.
-
 package hotelstaystest
 
 import (
@@ -15,7 +13,6 @@ import (
 	"time"
 )
 
-// listening is an open stream of events.
 type listening struct {
 	body  io.ReadCloser
 	lines *bufio.Scanner
@@ -24,7 +21,6 @@ type listening struct {
 // streamed is an event or a comment of a stream. A comment sets only the field comment.
 type streamed struct{ id, event, data, comment string }
 
-// listen opens a stream of events.
 func (c *controller) listen(query, lastEventID string) *listening {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), "GET", c.s.URL+"/_sandbox/events"+query, nil)

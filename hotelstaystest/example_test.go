@@ -1,5 +1,3 @@
-// Examples of the sandbox: a server, a fault, no sockets, and webhooks.
-
 package hotelstaystest_test
 
 import (

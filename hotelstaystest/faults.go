@@ -172,7 +172,6 @@ func (fs *faults) reset(seed uint64) {
 	fs.list, fs.rng = nil, rand.New(rand.NewPCG(seed, 0x666175))
 }
 
-// add adds a fault and returns it with its id. It refuses an invalid fault.
 func (fs *faults) add(f Fault) (injectedFault, error) {
 	if err := f.validate(); err != nil {
 		return injectedFault{}, err
@@ -193,7 +192,6 @@ func (fs *faults) add(f Fault) (injectedFault, error) {
 	return added, nil
 }
 
-// remove removes the faults that match, and returns how many it removed.
 func (fs *faults) remove(matches func(injectedFault) bool) int {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -202,7 +200,6 @@ func (fs *faults) remove(matches func(injectedFault) bool) int {
 	return before - len(fs.list)
 }
 
-// hasReference reports whether a fault for this operation has a Reference.
 func (fs *faults) hasReference(op Operation) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -216,9 +213,9 @@ func (fs *faults) all() []injectedFault {
 	return slices.Clone(fs.list)
 }
 
-// pick returns the fault that acts on a request, or nil. It is the first fault that matches, has Skip 0, and acts by
-// its Probability. If references are given, pick considers only faults with a Reference. Otherwise it considers only
-// faults without a Reference.
+// pick returns the fault that acts on a request, or nil. Among the matching faults it takes the first whose Skip is used
+// up and whose Probability lets the fault act. If references are given, only faults with a Reference match. Otherwise
+// only faults without a Reference match.
 func (fs *faults) pick(op Operation, references ...string) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -254,7 +251,6 @@ func (s *Server) inject(f Fault) (injectedFault, error) {
 	return added, err
 }
 
-// removeFaults removes the faults that match, adds an entry to the ledger, and returns how many it removed.
 func (s *Server) removeFaults(matches func(injectedFault) bool) int {
 	n := s.faults.remove(matches)
 	if n > 0 {

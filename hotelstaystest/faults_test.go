@@ -1,5 +1,3 @@
-// Faults: their effects on Book, over HTTP/1.1 and HTTP/2, and on other answers.
-
 package hotelstaystest
 
 import (
@@ -24,7 +22,7 @@ type outcome struct {
 	json   bool // the answer is an envelope
 }
 
-func TestEachFaultKindHasItsEffectOnBook(t *testing.T) {
+func TestFaultKindDecidesTheOrderAndTheAnswerOfBook(t *testing.T) {
 	for _, tc := range []struct {
 		fault Fault
 		want  outcome
@@ -83,7 +81,6 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, config Config) 
 		least = time.Duration(len(r.body)) * time.Second / time.Duration(f.BytesPerSecond)
 	}
 	failIf(t, took < least-time.Millisecond || took > least+time.Second, "took %v", took)
-	// The next Book works, and only one order exists.
 	again := in.post(bookPath, booking("ref", ids[0], nil))
 	failIf(t, again.code != 0 || len(s.Ledger().Orders()) != 1, "afterwards: %s", again.body)
 }

@@ -33,7 +33,7 @@ type call struct {
 	op          *operation
 	rec         *record
 	header      http.Header
-	host        string    // host of the request's URL
+	host        string
 	client      string    // IP address
 	started     time.Time // real time at which the rate limit counted the call; without a rate limit, the time of arrival
 	repeated    bool      // an earlier request had the same Request-Id
@@ -47,7 +47,7 @@ type call struct {
 	gzip        bool
 	topLevel    bool        // the answer has OAuth's own form, see [Variants.OAuthTopLevel]
 	limits      http.Header // the headers about the rate limit
-	fault       *Fault      // the fault that acts on the request, or nil
+	fault       *Fault
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +102,6 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	s.finish(w, r, c, a)
 }
 
-// setFault sets the fault that acts on the request, unless f is nil, and records it in the ledger.
 func (s *Server) setFault(c *call, f *Fault) {
 	if f != nil {
 		c.fault = f
@@ -170,7 +169,6 @@ func (c *call) setHeaders(h http.Header) {
 	}
 }
 
-// recordCut completes the record of a request whose answer was cut off.
 func (s *Server) recordCut(c *call) {
 	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, s.clock.now() })
 }
@@ -232,7 +230,6 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	return c.success(data)
 }
 
-// refusal returns the answer for an error.
 func (c *call) refusal(err error) *answer {
 	var f *failure
 	if c.topLevel && errors.As(err, &f) {

@@ -1,5 +1,3 @@
-// Headers, methods, paths, compression and rate limits.
-
 package hotelstaystest
 
 import (

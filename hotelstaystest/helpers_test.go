@@ -1,5 +1,3 @@
-// A server in memory, and a plain client on net/http and encoding/json.
-
 package hotelstaystest
 
 import (
@@ -44,7 +42,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// failIf reports a failure if wrong is true.
 func failIf(t testing.TB, wrong bool, format string, args ...any) {
 	t.Helper()
 	if wrong {
@@ -52,7 +49,6 @@ func failIf(t testing.TB, wrong bool, format string, args ...any) {
 	}
 }
 
-// stopIf reports a failure and ends the test if wrong is true.
 func stopIf(t testing.TB, wrong bool, format string, args ...any) {
 	t.Helper()
 	if wrong {
@@ -60,13 +56,12 @@ func stopIf(t testing.TB, wrong bool, format string, args ...any) {
 	}
 }
 
-// same checks that got equals want. The failure's text ends with the arguments in.
+// same checks that got equals want. The failure also shows the values of in.
 func same[V comparable](t testing.TB, got, want V, in ...any) {
 	t.Helper()
 	failIf(t, got != want, "got %v, want %v %v", got, want, in)
 }
 
-// panics checks that f panics with this text.
 func panics(t *testing.T, text string, f func()) {
 	t.Helper()
 	defer func() {
@@ -77,7 +72,6 @@ func panics(t *testing.T, text string, f func()) {
 	f()
 }
 
-// start starts an in-memory server for one test.
 func start(t testing.TB, config ...Config) *Server {
 	t.Helper()
 	c := append(config, Config{})[0]
@@ -102,7 +96,7 @@ var twoAccounts = []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", App
 // stranger returns a user with a ticket of the second account.
 func (u *user) stranger() *user { return u.with(u.ticket("two", "2")) }
 
-// user is a plain client of the API.
+// user is a client on net/http and encoding/json, so that the SDK does not test itself.
 type user struct {
 	t       testing.TB
 	s       *Server
@@ -111,7 +105,7 @@ type user struct {
 	headers map[string]string
 }
 
-// login makes a user with a ticket of the first account.
+// login makes a user of the first account. A judge checks the answers.
 func login(t testing.TB, s *Server) *user {
 	t.Helper()
 	j := judge.Test(t)
@@ -134,14 +128,12 @@ func (u *user) plain() *user {
 	return &c
 }
 
-// with returns the user with another token.
 func (u *user) with(token string) *user {
 	c := *u
 	c.token = token
 	return &c
 }
 
-// header returns the user with another request header.
 func (u *user) header(name, value string) *user {
 	c := *u
 	c.headers = maps.Clone(u.headers)
@@ -164,7 +156,6 @@ type reply struct {
 	data   object
 }
 
-// send posts JSON text, or a value to encode.
 func (u *user) send(path string, body any) (*reply, error) {
 	return exchange(u.t, u.http, "POST", u.s.URL+path, body, func(r *http.Request) {
 		if u.token != "" {
@@ -215,7 +206,6 @@ func read(t testing.TB, resp *http.Response) (*reply, error) {
 	return r, nil
 }
 
-// post sends and requires an answer.
 func (u *user) post(path string, body any) *reply {
 	u.t.Helper()
 	r, err := u.send(path, body)
@@ -223,7 +213,6 @@ func (u *user) post(path string, body any) *reply {
 	return r
 }
 
-// must sends and requires success.
 func (u *user) must(path string, body any) *reply {
 	u.t.Helper()
 	r := u.post(path, body)
@@ -231,7 +220,7 @@ func (u *user) must(path string, body any) *reply {
 	return r
 }
 
-// refused sends and checks that the answer is this refusal, with text in msg.
+// refused requires an answer with the HTTP status and the code, and with text in its msg.
 func (u *user) refused(path string, body any, status, code int, text string) *reply {
 	u.t.Helper()
 	r := u.post(path, body)
@@ -312,17 +301,14 @@ func (u *user) findRefundable(mode string, more object) (*user, []string) {
 	return u.session(r.str("basic", "sessionId")), ids
 }
 
-// guests returns the part of a Book body for one guest.
 func guests(firstName, lastName string) object {
 	return object{"guests": []object{{"roomIndex": 1, "firstName": firstName, "lastName": lastName}}}
 }
 
-// cancellation returns a Cancel body.
 func cancellation(ref string, order *reply) object {
 	return object{"customerReferenceNo": ref, "supplierReferenceNo": order.str("hotelOrder", "supplierReferenceNo")}
 }
 
-// booking returns a Book body.
 func booking(ref, ratePkgID string, more object) object {
 	return with(object{
 		"customerReferenceNo": ref, "ratePkgId": ratePkgID,

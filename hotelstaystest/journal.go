@@ -89,7 +89,6 @@ func maskFields(text string) string {
 
 var referenceName = regexp.MustCompile(`"(?:customerReferenceNos?|platformReferenceNo)"\s*:\s*`)
 
-// referencesIn returns the references to orders that a body contains.
 func referencesIn(body []byte) []string {
 	found := []string{}
 	for _, at := range referenceName.FindAllIndex(body, -1) {

@@ -1,5 +1,3 @@
-// The journal of requests.
-
 package hotelstaystest
 
 import (

@@ -206,7 +206,6 @@ func (l *Ledger) updateWebhook(rec *record, change func(*Webhook)) {
 	l.log.put(rec, Entry{At: l.clock.now(), Kind: EntryWebhook, Webhook: &w})
 }
 
-// findWebhook returns the record of an event and its last entry, or nil.
 func (l *Ledger) findWebhook(eventID string) (*record, Webhook) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,7 +308,6 @@ func (l *Ledger) RateLimited(op Operation) int {
 	return n
 }
 
-// counted returns the number of requests of each operation, and how many of them a rate limit refused.
 func (l *Ledger) counted() (all, limited map[Operation]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -53,8 +53,7 @@ func (m *market) moved(o offer, cents int64) int64 {
 	return cents
 }
 
-// show records that CheckAvail answers with the present price of an offer. It returns true if MoveRate has changed the
-// price since the last such answer.
+// show records that CheckAvail answers with the present price of an offer. It returns true if the offer was stale.
 func (m *market) show(id string, o offer) bool {
 	stale, now := m.stale(id, o), len(m.of(o).moves)
 	m.mu.Lock()
@@ -65,7 +64,7 @@ func (m *market) show(id string, o offer) bool {
 	return stale
 }
 
-// stale reports whether MoveRate has changed an offer since CheckAvail last showed its price.
+// stale reports whether MoveRate has changed an offer since the search or a later CheckAvail showed its price.
 func (m *market) stale(id string, o offer) bool {
 	now := len(m.of(o).moves)
 	m.mu.RLock()
@@ -97,9 +96,9 @@ func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 }
 
 // MoveRate changes the present price of an offer by a percentage, in every session. If percent is 0, the price stays
-// the same, and only the inventory counts as changed. CheckAvail reports the change with a statusRemark. Until then,
-// Book fails with [types.CodeRateChanged]. MoveRate panics at -100 percent or less, above 1,000 percent, and if the id
-// is not an offer of this server.
+// the same, but the offer counts as changed. CheckAvail reports the change with a statusRemark. Until then, Book fails
+// with [types.CodeRateChanged]. MoveRate panics at -100 percent or less, above 1,000 percent, and if the id is not an
+// offer of this server.
 func (s *Server) MoveRate(ratePkgID string, percent int) {
 	panicOn("MoveRate", s.moveRate(ratePkgID, percent))
 }

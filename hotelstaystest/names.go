@@ -95,7 +95,7 @@ func (w *world) placeName(p place) i18n {
 	return n
 }
 
-// fullName returns a place's name, followed by the names of the places above it.
+// fullName returns a place's name with the names of the places above it.
 func (w *world) fullName(p place) i18n {
 	n := w.placeName(p)
 	for up, ok := w.parent(p); ok; up, ok = w.parent(up) {

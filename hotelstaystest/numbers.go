@@ -20,7 +20,7 @@ type tenth int
 
 func (t tenth) MarshalJSON() ([]byte, error) { return []byte(decimalString(int64(t), 1)), nil }
 
-// decimalString returns minor / 10^decimals with exactly that many decimals: 120.50, 1500, 3.075.
+// decimalString returns minor / 10^decimals, with final zeros: 120.50, 1500, 3.075.
 func decimalString(minor int64, decimals int) string {
 	sign := ""
 	if minor < 0 {

@@ -71,7 +71,6 @@ func Operations() []Operation {
 	return append(names, OpVoucherDownload, OpVoucherVerify, OpWebhook)
 }
 
-// namesOf returns the names of the operations that match.
 func namesOf(matches func(*operation) bool) string {
 	var names []string
 	for _, op := range operations() {

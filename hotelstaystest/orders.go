@@ -86,8 +86,7 @@ func (st *orderStore) byReference(account, customerRef string) *order {
 	return nil
 }
 
-// activeContent returns an order of the account with the same content that is not cancelled, or nil. Book refuses
-// such a duplicate.
+// activeContent returns the account's order that has the content and is not cancelled, or nil.
 func (st *orderStore) activeContent(account, content string) *order {
 	for _, o := range st.byContent[account+"\x00"+content] {
 		if !o.isCancelled() {
@@ -135,7 +134,6 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	return o
 }
 
-// platformReference returns the platformReferenceNo of the n-th order.
 func platformReference(n int) string { return fmt.Sprintf("PO%09d", n) }
 
 func (st *orderStore) insert(o *order) {
@@ -178,7 +176,6 @@ func (st *orderStore) count() int {
 
 func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, st.record(o), at) }
 
-// records returns a record for each order that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []LedgerOrder {
 	st.s.lock()
 	defer st.s.unlock()
@@ -280,15 +277,13 @@ func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 	return rooms
 }
 
-// panicOn panics with the name of the called method if err is not nil.
 func panicOn(method string, err error) {
 	if err != nil {
 		panic("hotelstaystest: " + method + ": " + err.Error())
 	}
 }
 
-// withOrder calls fn with the order and the sandbox's time, under the lock. reference is a platformReferenceNo or a
-// customerReferenceNo.
+// withOrder calls fn with the order and the sandbox's time, under the lock.
 func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) error) error {
 	now := s.lock()
 	defer s.unlock()
@@ -324,7 +319,7 @@ func (s *Server) setOrderStatus(reference string, status types.OrderStatus) erro
 		if status == o.status() {
 			return nil
 		}
-		o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0 // any other status undoes a cancellation
+		o.cancelled, o.cancelReason, o.fee = time.Time{}, "", 0
 		if status == s.cfg.Variants.OrderStatusNumbers.Confirmed {
 			s.orders.confirm(o, now)
 			return nil

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// nightCents returns the price of one room and night in US cents, for the room with the most
-// guests.
+// nightCents returns the price of one room and night in US cents. All rooms cost as much as the most expensive room.
 func (w *world) nightCents(o offer, night time.Time) int64 {
 	cents := int64(3500 + w.pick(30_000, forPrice, o.hotel))
 	cents += cents * int64(25*o.room) / 100
@@ -48,8 +47,7 @@ func (s *Server) cents(o offer) int64 {
 
 func (s *Server) price(o offer, c currency) price { return s.world.price(o, c, s.cents(o)) }
 
-// price converts cents, the net price of one room, to currency c, and calculates the gross price, the commission and the
-// taxes.
+// price returns the price of one room in currency c. The parameter cents is the net price in US cents.
 func (w *world) price(o offer, c currency, cents int64) price {
 	terms := w.hash(forTerms, o.hotel, o.room, o.plan)
 	p := price{currency: c, rooms: int64(len(o.rooms)), nights: int64(o.nights), net: c.fromCents(cents)}

@@ -1,5 +1,3 @@
-// The parts of a price add up, and amounts are exact.
-
 package hotelstaystest
 
 import (

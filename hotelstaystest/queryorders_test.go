@@ -1,5 +1,3 @@
-// QueryOrders: its filters, and the fields of orders.
-
 package hotelstaystest
 
 import (

@@ -26,7 +26,7 @@ const (
 	maxNights    = 365
 	maxRooms     = 50
 	maxAdults    = 20
-	maxExpansion = 2000 // maximum number of hotels from the destination of a search
+	maxExpansion = 2000 // maximum number of hotels that a search takes from its destination
 	maxCities    = 50   // maximum number of cities per destinationName
 )
 
@@ -118,7 +118,6 @@ func (r *stayRequest) checkCountries() error {
 	return checkCountry("countryCode", r.CountryCode, "residencyCode", r.ResidencyCode, "nationalityCode", r.NationalityCode)
 }
 
-// emptyReason returns the reason for which a search finds no hotels, or nil.
 func (s *Server) emptyReason(c *call) *types.EmptyReason {
 	if s.cfg.EmptyReason != nil {
 		return s.cfg.EmptyReason

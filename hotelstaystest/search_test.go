@@ -1,5 +1,3 @@
-// HotelList and HotelRates, and the session of an offer.
-
 package hotelstaystest
 
 import (

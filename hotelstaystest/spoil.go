@@ -104,8 +104,7 @@ func (f *Fault) statusAnswer() *answer {
 	return a
 }
 
-// statusCodes has, for some HTTP statuses, the default code of an injected failure. For other statuses the code is
-// codeUpstream.
+// statusCodes maps HTTP statuses to the default codes of injected failures. The default for other statuses is codeUpstream.
 var statusCodes = map[int]int{
 	http.StatusBadRequest: types.CodeParam, http.StatusUnauthorized: types.CodeUnauthorized, http.StatusForbidden: codeForbidden,
 	http.StatusNotFound: types.CodeNotFound, http.StatusTooManyRequests: types.CodeRateLimited,
@@ -185,8 +184,6 @@ func otherType(v any) any {
 	return "of the wrong type"
 }
 
-// replaceAt replaces the value at path by a value of another JSON type. It returns false if there is no value at
-// path.
 func replaceAt(v *any, path []string) bool {
 	if len(path) == 0 {
 		*v = otherType(*v)

@@ -1,5 +1,3 @@
-// The states of a voucher, its references and its document.
-
 package hotelstaystest
 
 import (

@@ -44,7 +44,6 @@ func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 	}
 }
 
-// allowsHost reports whether [WebhookConfig.CallbackHosts] contains host.
 func (c *WebhookConfig) allowsHost(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	return slices.ContainsFunc(c.CallbackHosts, func(taken string) bool { return strings.EqualFold(taken, host) })
@@ -79,7 +78,7 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	listener := newMemListener()
 	w.server = &http.Server{
 		Handler: h, ConnState: w.s.trackConn,
-		BaseContext: func(net.Listener) context.Context { return w.ctx }, // requests end with the server, even if h reads no body
+		BaseContext: func(net.Listener) context.Context { return w.ctx }, // net/http alone ends a request only if h reads its body
 		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: callback handler: ", 0),
 	}
 	w.s.work.Go(func() { w.server.Serve(listener) })
@@ -141,6 +140,6 @@ func (w *webhooks) exchange(req *http.Request) (int, error) {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(resp.Body, maxCallbackAnswer)) // the body is not used
+	io.Copy(io.Discard, io.LimitReader(resp.Body, maxCallbackAnswer))
 	return resp.StatusCode, nil
 }

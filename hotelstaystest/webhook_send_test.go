@@ -1,5 +1,3 @@
-// Deliveries: their addresses and signatures, and how Close ends them.
-
 package hotelstaystest
 
 import (

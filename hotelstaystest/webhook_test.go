@@ -1,5 +1,3 @@
-// Webhook events: their order, retries and faults.
-
 package hotelstaystest
 
 import (
@@ -70,7 +68,6 @@ func (rc *receiver) events() string {
 	return strings.Join(kinds, " ")
 }
 
-// bookWithCallback makes an order with a callback URL.
 func (u *user) bookWithCallback(ref, callback string) (*user, *reply) {
 	u.t.Helper()
 	in, ids := u.find(nil)

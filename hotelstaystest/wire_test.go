@@ -1,5 +1,3 @@
-// The sandbox and the client must have the same fields. The sandbox decodes bodies strictly.
-
 package hotelstaystest
 
 import (

@@ -188,8 +188,8 @@ type failing struct {
 	failures []error
 }
 
-// after returns the result of one call of the function. The parameter err is the error with which the function stored
-// its row: if it is not nil, after returns it and does not count the call.
+// after returns the result of one call. If the function could not store its row (err), after returns err and does not
+// count the call.
 func (f *failing) after(err error) error {
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (f *failing) after(err error) error {
 // onOutcomeFails checks that OnOutcome is called again after any error, including an error of this SDK.
 func onOutcomeFails[Tx any](w *World[Tx]) {
 	calls := failing{failures: []error{
-		errors.New("customer 40001 is in a deadlock"), // looks like a database's error after which a transaction is repeated
+		errors.New("customer 40001 is in a deadlock"), // contains 40001, but is not an error of the database
 		durable.ErrConflictingOutcome,
 		&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
 	}}

@@ -70,7 +70,6 @@ func (w *World[Tx]) mirror(reference string) (mirror string, changes int) {
 	return mirror, changes
 }
 
-// scan reads columns of a reference's row.
 func (w *World[Tx]) scan(reference, columns string, into ...any) {
 	w.Helper()
 	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT `+columns+` FROM bookings WHERE reference = ?`, reference).Scan(into...))

@@ -147,7 +147,6 @@ func stoppedInCancel[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.cancels())
 }
 
-// listed returns the items of a list, and requires that the list has no error.
 func listed[T, Tx any](w *World[Tx], list iter.Seq2[T, error]) (items []T) {
 	for item, err := range list {
 		require.NoError(w, err)
@@ -178,8 +177,7 @@ func (w *World[Tx]) following(onOrder func(context.Context, Tx, *durable.OrderCh
 	return w.Another(func(o *durable.Options[Tx]) { o.OnOrder = onOrder })
 }
 
-// hasMirror waits until the caller's copy equals the service's order. The parameter changes is the required number of
-// changes that OnOrder has made to the copy.
+// hasMirror waits until OnOrder has made the caller's copy equal to the service's order, in the given number of changes.
 func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration) {
 	w.Helper()
 	order, err := w.Clients[0].FindOrder(w.Context(), reference)

@@ -18,8 +18,7 @@ type promise[Tx any] struct {
 	config   hotelstaystest.Config
 }
 
-// lateOrders is the configuration of a sandbox that hides new orders from QueryOrders for two hours. A recovery takes
-// less time.
+// lateOrders makes the sandbox hide new orders from QueryOrders for two hours, which is longer than a recovery.
 var lateOrders = hotelstaystest.Config{LateVisibility: 2 * time.Hour}
 
 // promises returns the rules that each implementation must prove. These rules depend on how the implementation commits,

@@ -25,10 +25,8 @@ import (
 )
 
 const (
-	// bookers is the number of bookings that a process makes at the same time.
-	bookers = 4
-	// maxRounds is the maximum number of rounds of a booking.
-	maxRounds = 3
+	bookers   = 4 // number of bookings that a process makes at the same time
+	maxRounds = 3 // maximum number of rounds of a booking
 )
 
 // Engine is a process of the fleet that [World.Survive] runs. It makes and cancels bookings.
@@ -72,8 +70,8 @@ func (e *Engine[Tx]) Run(ctx context.Context) {
 
 // onOutcome stores an outcome in the booking's row and in a list of all outcomes. Sometimes it fails.
 //
-// A round has two outcomes if its process was frozen so long that its Book ended without an answer after the first
-// outcome. onOutcome counts the second outcome as the outcome of a further round.
+// A round has two outcomes if its process was frozen during Book, and Book ended without an answer after the first
+// outcome was stored. onOutcome counts the second outcome as the outcome of a further round.
 func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	chaostest.MayBlock()
 	reference := outcome.Recovery.CustomerReferenceNo
@@ -242,7 +240,7 @@ const (
 	webhookOp = hotelstaystest.OpWebhook
 )
 
-// lifeFaults are faults in addition to the faults of chaostest.
+// lifeFaults are added to the faults of chaostest.
 var lifeFaults = []hotelstaystest.Fault{
 	{Operation: cancelOp, Kind: hotelstaystest.FaultCut, Probability: 0.1},
 	{Operation: cancelOp, Kind: hotelstaystest.FaultCut, Commit: true, Probability: 0.1},
@@ -283,9 +281,8 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, change *durable.OrderCh
 	return byChance(e.StoreOrder(ctx, tx, change))
 }
 
-// onCancel stores how a cancellation has ended. If no order was cancelled, it requests another cancellation. There is
-// an exception: if the round made no order and the reference ends with 5, it requests none, and the order of the next
-// round must stay.
+// onCancel stores how a cancellation has ended. If no order was cancelled, it requests another cancellation. If the round
+// made no order and the reference ends with 5, it requests no cancellation: the order of the next round must stay.
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {

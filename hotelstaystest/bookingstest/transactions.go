@@ -36,8 +36,7 @@ func cancelTxDuringOnOutcome[Tx any](w *World[Tx]) {
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
-// slowOnOrder checks that an OnOrder that hangs for one order does not stop the changes of the other orders of the same
-// request.
+// slowOnOrder checks that OnOrder receives the changes of the other orders of a request while it hangs for one order.
 func slowOnOrder[Tx any](w *World[Tx]) {
 	const orders = 6
 	w = w.following(func(ctx context.Context, tx Tx, change *durable.OrderChange) error {

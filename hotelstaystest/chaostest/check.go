@@ -40,7 +40,7 @@ type Outcome struct {
 //   - an outcome of a round that was not begun;
 //   - a Book that was sent although its stay already had an order, under the same or another reference;
 //   - a Book that was sent again before the previous Book was known to have failed. Check finds
-//     this only if Book is sent with the reference as its WithTraceID;
+//     such a Book only if the service passes the reference to WithTraceID;
 //   - a ledger that has dropped requests of Book.
 //
 // The processes, the sandbox and the database must share a clock.

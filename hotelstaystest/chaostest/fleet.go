@@ -79,10 +79,10 @@ type Fleet struct {
 	// Blocks is the number of handlers that block forever, see [MayBlock]. The process of a blocked handler is
 	// not killed. There must be more processes than Freezes and Blocks together.
 	Blocks int
-	// Hurry moves the stored times of the service back by d, to make time pass. It must not move the times of a Book
-	// that may be in progress, because the sandbox answers in real time. It is called at most five times per second,
-	// while the other functions run. Without Hurry a recovery takes ten minutes. With fewer than 600 bookings, the
-	// time limit of Survive ends earlier.
+	// Hurry moves the times that the service has stored back by d, to make time pass. It must not move the times of a
+	// Book that may be in progress, because the sandbox answers in real time. Survive calls Hurry at most five times per
+	// second, while the other functions run. Without Hurry a recovery takes ten minutes, which exceeds the time limit of
+	// Survive for fewer than 600 bookings.
 	Hurry func(ctx context.Context, d time.Duration)
 	// Grace is the maximum time that the processes may take to stop after all bookings have ended. Survive then
 	// closes their input, as [Process.Close] does. If Grace is 0, the processes are killed instead.
@@ -204,7 +204,7 @@ func (f *Fleet) disturb(ctx context.Context) error {
 	var stall time.Duration
 	for progress := time.Now(); ; {
 		n, err := f.Ended(ctx)
-		if err := f.alive(); err != nil { // checked after Ended, which may take long
+		if err := f.alive(); err != nil { // after Ended, because a process may have ended meanwhile
 			return err
 		}
 		if ctx.Err() != nil {
@@ -330,7 +330,8 @@ func (f *Fleet) hurry(ctx context.Context) {
 	for ticks := time.Tick(tick); ; {
 		select {
 		case now := <-ticks:
-			// Hurry does not move the start of a Book in progress. After a long step its recovery would end before the Book.
+			// The steps are short, because Hurry does not move the start of a Book in progress: a long step could end the
+			// recovery of its booking before the Book ends.
 			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():
@@ -345,7 +346,7 @@ func ShellCrash(variable string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		command := os.Getenv(variable)
 		if command == "" {
-			return fmt.Errorf("%s is not set: set it to a shell command that restarts the server as after a crash", variable)
+			return fmt.Errorf("%s is not set: set it to a shell command that crashes the server and starts it again", variable)
 		}
 		// The output goes to a file, because the server may inherit the output. With a pipe, Run would wait until the server ends.
 		out, err := os.CreateTemp("", "")

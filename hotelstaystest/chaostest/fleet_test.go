@@ -71,7 +71,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// begin starts a process with a role.
 func begin(t *testing.T, role, folder string) *chaostest.Process {
 	t.Helper()
 	p, err := chaostest.Start(part{role, folder})
@@ -86,7 +85,7 @@ func lineOf(t *testing.T, p *chaostest.Process) string {
 	return line
 }
 
-func TestProcessCanBeFrozenAndKilled(t *testing.T) {
+func TestFrozenProcessContinuesAfterThaw(t *testing.T) {
 	p := begin(t, "echo", "")
 	assert.Equal(t, "ready", lineOf(t, p))
 	require.NoError(t, p.Freeze())
@@ -113,7 +112,7 @@ func TestProcessCanBeFrozenAndKilled(t *testing.T) {
 func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "handle", "")
-	seen := map[string]int{} // maps the handler of the last line to the number of its lines in a row
+	seen := map[string]int{} // the handler of the last line, with the number of its lines in a row
 	for lines := 0; max(seen["a"], seen["b"]) < 500; lines++ {
 		if lines == 100 {
 			_, err := fmt.Fprintln(p, "block")
@@ -121,7 +120,7 @@ func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 		}
 		line := lineOf(t, p)
 		seen = map[string]int{line: seen[line] + 1}
-		require.Less(t, lines, 100_000, "both handlers continue") // the pipe may still contain older lines
+		require.Less(t, lines, 100_000, "both handlers continue") // so many, because the pipe may still contain lines of both
 	}
 	assert.NoError(t, p.Close())
 }
@@ -265,7 +264,7 @@ type service struct {
 	stored []chaostest.Outcome
 }
 
-// book makes a booking for a guest. It returns the order's number, or "" after an error.
+// book returns the order's number, or "" after an error.
 func (s *service) book(reference, guest string) string {
 	req := s.offer.Request(reference)
 	req.Guests[0].LastName = guest
@@ -288,8 +287,7 @@ func (s *service) store(reference string, round int, order string) {
 	s.stored = append(s.stored, chaostest.Outcome{Reference: reference, Round: round, OrderNo: order, At: time.Now()})
 }
 
-// check calls the function happens, and then Check. It returns the text of Check's error. The map begun contains the number
-// of rounds of each reference.
+// check runs happens, and returns the text of Check's error. The map begun has the number of rounds of each reference.
 func check(t *testing.T, config hotelstaystest.Config, begun map[string]int, happens func(*service)) (problem string) {
 	synctest.Test(t, func(t *testing.T) {
 		config.NoRateLimits = true

@@ -1,5 +1,3 @@
-// An event store that passes the suite, and faults that the suite must find.
-
 package storetest_test
 
 import (

@@ -262,7 +262,7 @@ func longestPause(c *limiterCase) {
 	time.Sleep(window) // time for all processes to learn of the pause
 	c.b.Pause(limited, time.Now().Add(window/2))
 	time.Sleep(window)
-	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b keeps the longest pause, too; the difference is for clocks that differ
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b keeps the longest pause, too
 }
 
 func pauseOfOne(c *limiterCase) {

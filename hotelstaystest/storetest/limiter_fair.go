@@ -42,9 +42,9 @@ func caller(account string, priority hotelstays.Priority) hotelstays.RateLimitRe
 	return hotelstays.RateLimitRequest{Key: limited, Account: account, Priority: priority}
 }
 
-// lastServedAmong fails the test unless the limiter serves the last caller among the first n callers. The callers
-// before it, whose number is others, wait with the request in other. Then the last caller begins to wait, with the
-// request in last. This happens once with all callers in one process, and once with the last caller in another process.
+// lastServedAmong lets a number of callers (others) wait with the request other, and then one caller with the request
+// last. It fails the test unless the limiter serves the last caller among the first n callers. It tests this once with
+// all callers in one process, and once with the last caller in another process.
 func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateLimitRequest) {
 	c.Helper()
 	for _, l := range c.both {

@@ -1,5 +1,3 @@
-// A rate limiter that passes the suite, and faults that the suite must find.
-
 package storetest_test
 
 import (
@@ -184,7 +182,7 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 	return nil, err
 }
 
-// caller returns the account and the priority of a request. With some faults it ignores one of them.
+// caller returns the account and the priority of a request, unless the fault ignores the account or the priority.
 func (l *limiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	switch l.fault {
@@ -196,7 +194,6 @@ func (l *limiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	return c
 }
 
-// acquire gets a slot of a window.
 func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelstays.RateLimitRequest) (*ratelimit.Permit, error) {
 	within := func(d time.Duration) (*ratelimit.Permit, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)

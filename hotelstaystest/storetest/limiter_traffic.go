@@ -23,8 +23,8 @@ type traffic struct {
 	late           bool          // whether a request took longer than travel, because the machine was too slow
 }
 
-// busiest looks for the window with the most of the given times, and returns how many times are in it. Two times that
-// are exactly one window apart are in different windows.
+// busiest returns the largest number of times in one window. Two times that are exactly one window apart are in different
+// windows.
 func busiest(times []time.Time) int {
 	slices.SortFunc(times, time.Time.Compare)
 	most, from := 0, 0

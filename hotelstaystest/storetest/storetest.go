@@ -46,9 +46,9 @@ type Fleet[S any] struct {
 	// Open returns an S for another process. If S works only in the memory of one process, return the same S each
 	// time. The cases of a suite use different keys, so S need not be empty. A RateLimiter must be new for each case.
 	Open func() S
-	// Freeze stops a process, as SIGSTOP or a lost network does. Until the suite calls thaw, which it does once, calls
-	// of the process hang or fail, and background work of the process has no effect. A process that is never thawed is
-	// dead. If S has no background work, Freeze may be nil. Cases that need a hanging store are then skipped.
+	// Freeze stops a process, as SIGSTOP or a lost network does. Until the suite calls thaw, calls of the process hang or
+	// fail, and background work of the process has no effect. The suite calls thaw once. A process that is never thawed
+	// is dead. If S has no background work, Freeze may be nil. Cases that need a hanging store are then skipped.
 	Freeze func(process S) (thaw func())
 	// Advance makes the time d pass for the store, for instance by moving the times in its rows back. If it is nil,
 	// the suite sleeps. TestRateLimiter always sleeps.
@@ -110,7 +110,6 @@ func (c *run[S]) broken(format string, args ...any) {
 	c.Fatalf("%s\npromised: %s\nlook at:  %s", fmt.Sprintf(format, args...), c.says, c.look)
 }
 
-// mustNot ends the subtest with a failure if err is not nil.
 func (c *run[S]) mustNot(err error, call string, args ...any) {
 	c.Helper()
 	if err != nil {

@@ -52,8 +52,8 @@ func TestSuitesFindPlantedFaults(t *testing.T) {
 	}
 }
 
-// plantedFault is a fault of an implementation, and the case that finds it. An implementation with the fault's name in its field
-// fault has the fault.
+// plantedFault has the name of a fault, and of the case that finds the fault. An implementation has the fault that its field
+// fault names.
 type plantedFault struct{ name, caughtBy string }
 
 // planted maps each suite to its planted faults, and to a function that runs the suite with a fault.

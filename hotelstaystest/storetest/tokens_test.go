@@ -1,5 +1,3 @@
-// A token store with leases that passes the suite, and faults that the suite must find.
-
 package storetest_test
 
 import (
@@ -224,7 +222,7 @@ func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok b
 	return release, true, nil
 }
 
-// freeze blocks the calls of a process. With one of the faults, thaw renews all leases, as a late renewal without a check would.
+// freeze blocks the calls of a process. With one fault, thaw renews all leases, like a late renewal without a check.
 func (s *tokens) freeze() (thaw func()) {
 	open := s.gate.freeze()
 	if s.fault != "renews the lease of another caller, too" {

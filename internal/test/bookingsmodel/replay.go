@@ -270,7 +270,6 @@ func (m *model) Save(ctx context.Context, tx *memstore.Tx, row *durable.Row) err
 	return m.Rows.Save(ctx, tx, row)
 }
 
-// Read returns the booking.
 func (m *model) Read(ctx context.Context, _ durable.ID) (*durable.Row, error) {
 	r := m.nextReply(ctx, operation{opKind: reads})
 	if m.script.result.looked[booking] = true; r.rows[booking] == 0 {

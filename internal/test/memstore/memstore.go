@@ -33,13 +33,11 @@ func Begin(rows map[durable.ID]durable.Row) *Tx {
 // Rows has the methods of a Store that need only the transaction.
 type Rows struct{}
 
-// Lock implements durable.Store.
 func (r Rows) Lock(ctx context.Context, tx *Tx, id durable.ID) (*durable.Row, error) {
 	tx.Locked[id] = true
 	return r.Look(ctx, tx, id)
 }
 
-// Look implements durable.Store.
 func (Rows) Look(_ context.Context, tx *Tx, id durable.ID) (*durable.Row, error) {
 	tx.Seen[id] = true
 	row, found := tx.Rows[id]
@@ -49,7 +47,6 @@ func (Rows) Look(_ context.Context, tx *Tx, id durable.ID) (*durable.Row, error)
 	return &row, nil
 }
 
-// Insert implements durable.Store.
 func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *durable.Row, err error) {
 	before, err = r.Lock(ctx, tx, row.ID)
 	if err == nil && before == nil {
@@ -58,8 +55,8 @@ func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *dur
 	return before, err
 }
 
-// Save implements durable.Store. It fails if the transaction has not locked or inserted the row. It also fails if the
-// stored row is open, and has another version than the saved row.
+// Save fails if the transaction has not locked or inserted the row. It also fails if the stored row is open, and has
+// another version than the saved row.
 func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
 	if !tx.Locked[row.ID] {
 		return fmt.Errorf("row %v is saved without a lock; call Lock or Insert first", row.ID)
@@ -71,7 +68,6 @@ func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
 	return nil
 }
 
-// Failed implements durable.Store.
 func (Rows) Failed(call string, err error) error { return fmt.Errorf("memstore: %s: %w", call, err) }
 
 // Store is a durable.Store and a durable.Queue. One transaction runs at a time. A transaction whose ctx has ended is
@@ -88,7 +84,6 @@ type Store struct {
 // New returns a Store without rows.
 func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[durable.ID]durable.Row{}} }
 
-// InTx implements durable.Store.
 func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, *Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -141,7 +136,6 @@ func (s *Store) Delete(id durable.ID) {
 	delete(s.rows, id)
 }
 
-// Read implements durable.Store.
 func (s *Store) Read(_ context.Context, id durable.ID) (*durable.Row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +158,6 @@ func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, 
 	return rows[:min(limit, len(rows))]
 }
 
-// List implements durable.Store.
 func (s *Store) List(_ context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
 	return s.open(after.Kind, limit, func(row durable.Row) bool {
 		return byName(row.ID, after.ID) > 0 && (all || row.Account == after.Account)
@@ -176,7 +169,6 @@ func byName(a, b durable.ID) int {
 	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(a.Reference, b.Reference))
 }
 
-// Due implements durable.Queue.
 func (s *Store) Due(_ context.Context, look durable.DueLook) ([]durable.Row, error) {
 	due := s.open(look.Kind, math.MaxInt, func(row durable.Row) bool {
 		return (look.Account == "" || row.Account == look.Account) && !row.Due.After(look.At)
@@ -207,7 +199,6 @@ func inTurn(due []durable.Row, look durable.DueLook) []durable.Row {
 	return due
 }
 
-// Postpone implements durable.Queue.
 func (s *Store) Postpone(_ context.Context, rows []durable.Row, due func(durable.Row) time.Time) (postponed []durable.Row, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -86,7 +86,7 @@ func Read(text []byte, into any, bare bool) (a Answer) {
 // node is a JSON value. kind is the first byte of its text, or '0' for a number.
 type node struct {
 	kind    byte
-	text    string // the JSON text of the value
+	text    string
 	names   []string
 	members []*node // values in an object or an array
 }
@@ -225,8 +225,8 @@ func wanted(t reflect.Type) string {
 var wantedKinds = map[reflect.Kind]string{reflect.Struct: "object", reflect.Map: "object", reflect.Slice: "array", reflect.String: "string",
 	reflect.Bool: "boolean", reflect.Float64: "number", reflect.Int: "integer", reflect.Int64: "integer"}
 
-// wholeNumber returns the digits of an integer that may be written as 2.0 or 2e1. ok is false if the number is not an
-// integer, or needs more than this number of bits.
+// wholeNumber returns the digits of an integer, which may be written as 2.0 or 2e1. It returns false if the number is not
+// an integer, or needs more bits.
 func wholeNumber(text string, bits int) (string, bool) {
 	const longest = 20
 	if len(text) > longest {

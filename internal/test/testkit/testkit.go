@@ -107,7 +107,6 @@ func ClientWith(t testing.TB, rt http.RoundTripper, cred hotelstays.Credential, 
 // Transport is a function that serves as an http.RoundTripper.
 type Transport func(*http.Request) (*http.Response, error)
 
-// RoundTrip calls f.
 func (f Transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Reply returns an answer without a Content-Length.
@@ -121,7 +120,6 @@ func ReplyOf(status int, body io.Reader) *http.Response {
 // Reader is a function that serves as an io.Reader.
 type Reader func([]byte) (int, error)
 
-// Read calls f.
 func (f Reader) Read(p []byte) (int, error) { return f(p) }
 
 // Saying returns a transport that answers every request with HTTP 200 and body.
@@ -159,7 +157,7 @@ func (a *Answer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// RequestID returns the id of the request that was sent. It requires that exactly one was sent.
+// RequestID returns the id of the only request that was sent.
 func (a *Answer) RequestID(t testing.TB) string {
 	t.Helper()
 	require.Len(t, a.Sent, 1, "requests that were sent")
@@ -169,12 +167,10 @@ func (a *Answer) RequestID(t testing.TB) string {
 // NoRateLimits is a rate limiter that never waits.
 type NoRateLimits struct{}
 
-// Acquire returns a nil Permit immediately.
 func (NoRateLimits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	return nil, nil
 }
 
-// Pause does nothing.
 func (NoRateLimits) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // Status returns a fault that answers with this status and body. If body is empty, the sandbox writes an envelope.
