@@ -132,8 +132,9 @@ type exam struct {
 	recent   [64]string     // a cache: rules that are already in Tried
 }
 
-// priced holds the prices of an offer. The field net is the net price of all rooms. The field lowest is the net price of one
-// room, and the field highest is the gross price of all rooms with taxes. A hotel's minPrice may be any price between these.
+// priced holds the prices of an offer. The field net is the net price of all rooms. The field lowest is the net price
+// of one room, and the field highest is the gross price of all rooms with taxes. A hotel's minPrice may be any price
+// between lowest and highest.
 type priced struct {
 	net             money
 	lowest, highest float64

@@ -137,8 +137,9 @@ func life(test *testing.T) []spoken {
 	return append(append(t.said, events...), spoken{"event again", events[1].Exchange})
 }
 
-// changed replaces old by new in the answer, or in the request if the name of the exchange begins with ">". The parameter old is
-// a text of the body, the name of a header with a colon, or "status:". If old is "clock:", the exchange's time moves on by new.
+// changed replaces old by new in the answer, or in the request if the name of the exchange begins with ">". The
+// parameter old is a text of the body, the name of a header with a colon, or "status:". If old is "clock:", new is
+// added to the time of the exchange.
 func (s spoken) changed(t *testing.T, old, new string) judge.Exchange {
 	ex, request := s.Exchange, s.name[0] == '>'
 	header, body := &ex.Header, &ex.Body

@@ -87,8 +87,7 @@ func (j *Judge) sampled(op types.Operation, session, body string) bool {
 const maxBody = 16 << 20
 
 // Transport returns a RoundTripper that sends requests with next, and judges the answers. The RoundTripper is not an
-// *http.Transport. So a client that uses it cannot check the IP address to which it connects for the download of a
-// voucher.
+// *http.Transport. So a client cannot check to which IP address it connects when it downloads a voucher.
 func (j *Judge) Transport(next http.RoundTripper) http.RoundTripper { return transport{j, next} }
 
 type transport struct {

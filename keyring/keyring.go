@@ -36,9 +36,9 @@ type ringKey struct {
 	cipher.AEAD
 }
 
-// New returns a ring of AES-256 keys. It needs at least one key, and each key is 32 random bytes, not
-// hex or base64 text. To change a key, append the new key in all processes. Then move it to the front in all
-// of them, and then remove the old key. The error names every invalid key.
+// New returns a ring of AES-256 keys. It needs at least one key, and each key is 32 random bytes, not hex or base64
+// text. To change a key, append the new key in all processes. Then move the new key to the front in all processes. Then
+// remove the old key. The error names every invalid key.
 func New(keys []types.Secret) (*Ring, error) {
 	if len(keys) == 0 {
 		return nil, fmt.Errorf("keys is empty; pass at least one key of %d random bytes", keySize)

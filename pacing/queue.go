@@ -9,12 +9,12 @@ import "container/list"
 type Caller struct {
 	Account string
 	Weight  int // how many slots the account gets in each of its turns; below 1 counts as 1
-	// Priority chooses the lane: 1, then 0, then -1, as hotelstays.Priority.
+	// Priority chooses the lane, as in hotelstays.Priority: 1 is the most urgent lane, and -1 the least urgent.
 	Priority int
 }
 
-// maxPassed is how many slots in a row may go to other lanes while a lane has callers. So each such lane gets at least
-// a tenth of the slots.
+// maxPassed is how many slots in a row may go to other lanes while a lane has callers. So each lane with callers gets
+// at least a tenth of the slots.
 const maxPassed = 9
 
 // Queue holds waiting callers and decides who is next. It has three lanes, one for each priority. Urgent lanes go

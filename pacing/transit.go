@@ -49,10 +49,10 @@ func (t *Transit) Learn(left time.Time, r PermitResult, now time.Time) {
 	}
 }
 
-// ArrivedBy returns the time by which a request has arrived, and whether its answer proves this. The parameter left is
-// when the request was sent. The returned time is r.ArrivedBy, but at most the time of the answer's first byte. After a
-// recent 429 the time is later. Without a proof the time is an estimate, which the answer to a later request may prove
-// wrong.
+// ArrivedBy returns the time by which a request has arrived, and whether the answer proves this time. The parameter
+// left is when the request was sent. The returned time is r.ArrivedBy, but at most the time of the answer's first byte.
+// After a recent 429 the time is later. Without a proof the time is an estimate, which the answer to a later request
+// may prove wrong.
 func (t *Transit) ArrivedBy(left time.Time, r PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {

@@ -78,7 +78,7 @@ func TestVoucherWithoutAReferenceIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "data.status is missing")
 }
 
-func TestBookAnsweredWithAnotherReferenceIsUnknown(t *testing.T) {
+func TestOutcomeOfBookIsUnknownIfTheAnswerHasAnotherReference(t *testing.T) {
 	var unknown *hotelstays.OutcomeUnknownError
 	for _, other := range []string{"other", "REF-1", "ref-1 "} {
 		client := clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"p","customerReferenceNo":"`+other+`"}}}`))

@@ -76,7 +76,7 @@ func constants(t *testing.T, dir string) map[string][]string {
 	return found
 }
 
-func TestUndocumentedFieldsStayJSON(t *testing.T) {
+func TestUndocumentedFieldsAreNotParsed(t *testing.T) {
 	raw := reflect.TypeFor[json.RawMessage]()
 	assert.Equal(t, raw, reflect.TypeOf(types.OrderGuest{}.Raw))
 	assert.Equal(t, raw, reflect.TypeOf(types.RefundItem{}.Raw))
@@ -115,7 +115,7 @@ func TestUndocumentedLimitsAreNotChecked(t *testing.T) {
 
 // It is undocumented which page HotelList returns without a pageNum, so iterators send 1 for the first page. HotelList
 // itself sends no number unless the caller sets it.
-func TestIteratorsSendTheFirstPage(t *testing.T) {
+func TestIteratorsSendTheNumberOfTheFirstPage(t *testing.T) {
 	var body string
 	c := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 		sent, err := io.ReadAll(r.Body)

@@ -549,7 +549,7 @@ func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 	assert.ErrorContains(t, err, "<html>Bad gateway</html>")
 }
 
-func TestErrorsHideATokenThatWasJustRead(t *testing.T) {
+func TestMetaOfATokenResponseHidesTheToken(t *testing.T) {
 	c := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"ticket opaque-LEAK",` +
 		`"data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
 		Header: map[string]string{"Session-Id": "of opaque-LEAK"}})

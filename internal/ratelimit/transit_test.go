@@ -92,8 +92,9 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(rnd *rand.Rand) time.Duration { return from + upTo(rnd, to-from+1) }
 }
 
-// Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer says how long the service took,
-// so nothing is ever refused: not in the first burst, not after a pause, and not if callers hang up before the answer.
+// A request arrives after at most 600 ms, and the service answers after 50 ms to 5 s. The answer says how long the
+// service took. So no request is refused: not in the first burst, not after a pause, and not if callers hang up before
+// the answer.
 func TestServiceNeverReceivesMoreRequestsThanTheLimit(t *testing.T) {
 	for _, test := range []struct {
 		callersPerSlot int
@@ -119,8 +120,7 @@ func TestServiceNeverReceivesMoreRequestsThanTheLimit(t *testing.T) {
 	}
 }
 
-// Callers that send without pauses use nearly the whole rate limit. The network takes 20 ms there and back, and up to 9 ms
-// more.
+// A round trip takes 20 to 29 ms.
 func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
 	const jitter = 4500 * time.Microsecond // the maximum jitter in each direction
 	for _, test := range []struct {

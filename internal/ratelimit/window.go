@@ -52,8 +52,8 @@ func NewWindow(n int, window, margin time.Duration) *Window {
 	return &Window{window: window, margin: margin, unused: n, transit: pacing.Transit{Window: window, Margin: margin, Enough: 10 * n}}
 }
 
-// ErrPaused is part of the error of Acquire if the caller's deadline comes before the end of a pause. That deadline
-// has not passed, so the error does not wrap an error of ctx.
+// ErrPaused is part of the error of Acquire if the caller's deadline comes before the end of a pause. The deadline has
+// not passed yet, so the error does not wrap an error of ctx.
 var ErrPaused = errors.New("the service asked for a pause")
 
 // Acquire waits for a slot. If ctx ends before a slot is free, Acquire returns ctx's error and uses no slot. If the

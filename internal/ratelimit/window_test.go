@@ -109,8 +109,8 @@ func TestPauseIsMeasuredByTheMonotonicClock(t *testing.T) {
 	assert.WithinDuration(t, date, w.pausedUntil, time.Second)
 }
 
-// A slot is granted to a caller at the very moment its ctx ends. Whichever of the two the caller sees first, the next caller
-// must get the slot without delay.
+// A slot is granted to a caller at the very moment its ctx ends. Whether the caller first sees the slot or the end of
+// ctx, the next caller must get the slot without delay.
 func TestSlotGrantedToACancelledCallerGoesToTheNextCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 30 {

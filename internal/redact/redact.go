@@ -25,8 +25,8 @@ const (
 	minSecret = 3
 	// minWord is the minimum length of personal data in bytes. It is small, because many names have two letters.
 	minWord = 2
-	// minPiece is the minimum length in bytes of a beginning of a secret that is redacted without the rest. Error
-	// messages often quote only the beginning.
+	// minPiece is a number of bytes. The beginning of a secret is redacted without the rest if it is at least so long,
+	// because error messages often quote only the beginning.
 	minPiece = 16
 	// minCompact is the minimum number of letters and digits of a secret that is also redacted without its
 	// punctuation.

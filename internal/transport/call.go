@@ -42,7 +42,7 @@ type Call struct {
 	// size. It is never nil.
 	BodySizeHint *atomic.Int64
 
-	HTTP       *http.Client // its Transport, Jar and Timeout serve each attempt; a redirect is an answer
+	HTTP       *http.Client // each attempt uses its Transport, Jar and Timeout; a redirect counts as an answer
 	ErrNotSent error        // if the Transport's error wraps it, nothing was sent
 	// ErrProxyAuth ends the call if the Transport's error wraps it: each further attempt would count as a failed log-in.
 	ErrProxyAuth error

@@ -177,7 +177,7 @@ func TestPermitReceivesTheTimeOfTheFirstByte(t *testing.T) {
 	})
 }
 
-func TestNothingIsSentAfterDone(t *testing.T) {
+func TestLateTraceEventsDoNotCallSentAfterDone(t *testing.T) {
 	limit, wrote := &recording{}, func() {}
 	do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())

@@ -10,7 +10,7 @@ import (
 // Field describes a field of a struct of type T, and how to read it.
 type Field[T any] struct {
 	Name string
-	// Exact makes the object unusable if it has the name in another letter case.
+	// Exact makes an object unusable if the object has the name in another letter case.
 	Exact bool
 	// Essential makes the whole struct a mismatch if this field has a mismatch. A mismatch inside a nested struct with
 	// essential fields counts only for that struct.

@@ -173,7 +173,7 @@ func count(public map[string]*types.Package, lines []string) (err error) {
 		}
 		fmt.Println()
 		if names > limit.names || len(optionTypes) > limit.optionTypes || text > limit.lines {
-			err = fmt.Errorf("package %s has too many names: add a field or a method instead of a name", limit.pkg)
+			err = fmt.Errorf("package %s exceeds its limit of names, option types or lines: remove a name, or add a field or a method instead", limit.pkg)
 		}
 	}
 	return err
