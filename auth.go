@@ -153,7 +153,7 @@ func (v *validation) secretSource(name string, from func(context.Context) (types
 	switch {
 	case from == nil:
 	case !fixed.IsZero():
-		v.add(name, "is set, and so is the secret itself; set one of them")
+		v.add(name, "is set together with the secret itself; set only one")
 	default:
 		*fixed = types.NewSecret("asked for later")
 	}

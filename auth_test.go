@@ -458,7 +458,7 @@ func (s *damagingStore) Store(ctx context.Context, key string, token hotelstays.
 	return s.sharedTokens.Store(ctx, key, s.damage(token))
 }
 
-func TestClientsWithALeasingTokenStoreFetchOneTicket(t *testing.T) {
+func TestClientsWithATokenLeaserFetchOneTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasingStore{sharedTokens: newMemoryStore()}
 		w := newAuthWorld(t, time.Hour)

@@ -638,7 +638,7 @@ func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operati
 	isUnknown := errors.As(err, new(*hotelstays.OutcomeUnknownError))
 	assert.Equal(t, policy == "unknown outcome", isUnknown, "%s: %v", op, err)
 	if isUnknown {
-		assert.Contains(t, err.Error(), "do not send it again")
+		assert.Contains(t, err.Error(), "do not send the request again")
 		assert.NotContains(t, err.Error(), "safe to call again")
 	}
 	if policy == "refused" {
@@ -686,9 +686,8 @@ func TestDefaultTransportWithOldTLSIsRefused(t *testing.T) {
 	assert.False(t, failed.Sent)
 }
 
-// An http.Client without a Transport sends through http.DefaultTransport, even if a mock replaced it after New. A client
-// without WithHTTPClient does not use http.DefaultTransport.
-func TestMockedDefaultTransportIsUsedWithoutATransport(t *testing.T) {
+// A mock may replace http.DefaultTransport after New. A client without WithHTTPClient does not use http.DefaultTransport.
+func TestHTTPClientWithoutTransportUsesDefaultTransport(t *testing.T) {
 	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient),
 		hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)

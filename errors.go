@@ -234,9 +234,9 @@ func (e *OutcomeUnknownError) Error() string {
 	if f, ok := e.Err.(interface{ fact() string }); ok {
 		cause = f.fact()
 	}
-	outcome := fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference", e.CustomerReferenceNo)
+	outcome := fmt.Sprintf("outcome unknown for reference %q: do not send the request again, ask QueryOrders for the reference", e.CustomerReferenceNo)
 	if e.CustomerReferenceNo == "" { // only a call of Do has no reference
-		outcome = "outcome unknown: do not send it again before you know whether it was executed"
+		outcome = "outcome unknown: do not send the request again before you know whether it was executed"
 	}
 	return "hotelstays: " + describe(e, outcome+"; cause: "+cause)
 }

@@ -199,7 +199,7 @@ func (o *outcome) markUnknown() { o.unknown = true }
 func (o *outcome) advice(next string) string {
 	switch {
 	case o.unknown:
-		return "; the outcome is unknown: do not send it again, ask QueryOrders first"
+		return "; the outcome is unknown: do not send the request again, ask QueryOrders first"
 	case o.noQuota:
 		next = "not retried, because too many calls fail; " + next
 	case next == "":

@@ -63,7 +63,7 @@ var kindRows = []kindRow{
 
 	{sentinel{KindParam, "parameter refused"}, http.StatusBadRequest, answers{
 		code: types.CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
-		next: "correct the request, because the same one will be refused again"}},
+		next: "correct the request, because the same request will be refused again"}},
 	{sentinel{KindUnauthorized, "credential refused"}, http.StatusBadGateway, answers{
 		code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
 		next: "check that the credential is right, and that it belongs to this base URL"}},
@@ -188,10 +188,10 @@ var (
 	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
 	// ErrVoucherUnsigned: the voucher has no digest, because it was issued before the service began to sign vouchers.
 	// WithUnsignedVouchers accepts it, and checks only its size.
-	ErrVoucherUnsigned = newSentinel(KindVoucher, "the voucher has no digest to verify it by")
+	ErrVoucherUnsigned = newSentinel(KindVoucher, "the document cannot be verified, because the voucher has no digest")
 	// ErrVoucherAltered: the document does not match the voucher's digest, or its size if the voucher has no digest. Do
 	// not use the document.
-	ErrVoucherAltered = newSentinel(KindVoucher, "the document is not the one that was issued")
+	ErrVoucherAltered = newSentinel(KindVoucher, "the document differs from the issued document")
 
 	// ErrWebhookSignature: the signature is malformed, matches no secret, or is missing and
 	// AllowUnsigned is not set.

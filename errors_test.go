@@ -136,7 +136,7 @@ func TestAPIErrorHasTheServicesRequestID(t *testing.T) {
 		Header: http.Header{"Request-Id": {"service-1"}, "Retry-After": {"7"}}}, api)
 	assert.EqualError(t, err,
 		`hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", retry after 7s), request id service-1; `+
-			`if the session has expired, search again; else correct the request, because the same one will be refused again`)
+			`if the session has expired, search again; else correct the request, because the same request will be refused again`)
 }
 
 func TestErrorOfAnHTMLPageHasAnExcerpt(t *testing.T) {
@@ -211,7 +211,7 @@ func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 			assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "the kind of the cause alone")
 			assert.Empty(t, append(matchedSentinels(err), matchedSentinels(unknown.Err)...), "%s of %s", name, op)
 			for _, text := range []string{err.Error(), unknown.Err.Error()} {
-				assert.Contains(t, text, "do not send it again")
+				assert.Contains(t, text, "do not send the request again")
 				assert.NotContains(t, text, "safe to call again")
 				assert.NotContains(t, text, "try again later")
 				assert.NotContains(t, text, "retry")
@@ -407,9 +407,8 @@ var zeroErrors = []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &
 	&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{},
 	&hotelstays.AmbiguousReferenceError{}}
 
-// slog writes each error type as a group of attributes, with the same names as in the client's own log lines. The group
-// has no attributes of another request.
-func TestErrorsInALogHaveTheSameAttributes(t *testing.T) {
+// slog writes each error type as a group of attributes. The group has no attributes of another request.
+func TestErrorsHaveTheAttributesOfLogLines(t *testing.T) {
 	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged,
 		RequestID: "id-1", TraceID: "trace-1"}
 	token := &hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 401, Code: types.CodeUnauthorized,
@@ -581,8 +580,7 @@ func TestEachSentinelHasItsKind(t *testing.T) {
 	assert.False(t, hotelstays.Retryable(hotelstays.ErrVoucherAltered))
 }
 
-// Each code has a sentinel and a next step.
-func TestEachDocumentedCodeIsInTheTableOfErrors(t *testing.T) {
+func TestEachDocumentedCodeHasASentinelAndANextStep(t *testing.T) {
 	source, err := os.ReadFile("types/codes.go")
 	require.NoError(t, err)
 	codes := regexp.MustCompile(`(Code\w+) += (\d+)`).FindAllStringSubmatch(string(source), -1)

@@ -239,7 +239,7 @@ func (e *AmbiguousReferenceError) Error() string {
 		names[i] = strconv.Quote(order.PlatformReferenceNo)
 	}
 	text := redact.Shorten(strings.Join(names, ", "), maxExcerpt)
-	return fmt.Sprintf("hotelstays: %d orders have the reference %q, with the platformReferenceNos %s: find out which of them is meant",
+	return fmt.Sprintf("hotelstays: %d orders have the reference %q, with the platformReferenceNos %s: find out which order is meant",
 		len(e.Orders), e.CustomerReferenceNo, text)
 }
 

@@ -89,7 +89,7 @@ func TestFindOrderNeedsACompleteAnswer(t *testing.T) {
 }
 
 // After a refusal, Cancel and CancelAndRead return only an error. Nothing is sent again, and no order is read.
-func TestRefusedCancelReadsNoOrder(t *testing.T) {
+func TestNoOrderIsReadAfterARefusedCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{CancelRule: hotelstaystest.CancelNeedsReason})
 		o := findOffer(t, srv, client, 0)

@@ -259,7 +259,7 @@ func TestServerCostProvesWhenARequestArrived(t *testing.T) {
 	}
 }
 
-func TestRequestWithHTTP429UsesASlot(t *testing.T) {
+func TestRequestAnsweredWith429UsesASlot(t *testing.T) {
 	got := sixthTicket(t, http.StatusTooManyRequests, http.Header{"Server-Cost-Milliseconds": {"500"}, "Retry-After": {"0"}})
 	assert.Equal(t, 1510*ms, got, "the server cost in its answer is ignored")
 }
@@ -369,8 +369,8 @@ func (f limiterFunc) Acquire(context.Context, hotelstays.RateLimitRequest) (hote
 }
 func (limiterFunc) Pause(hotelstays.RateLimitKey, time.Time) {}
 
-// The sandbox has the documented rate limits. The client never exceeds one, and uses nearly all of it.
-func TestDocumentedRateLimitsHold(t *testing.T) {
+// The sandbox has the documented rate limits. The client also uses nearly all of each limit.
+func TestClientKeepsTheDocumentedRateLimits(t *testing.T) {
 	duration := time.Duration(howMany(t, "seconds", 20, 3, 3)) * time.Second
 	for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpCheckAvail, hotelstays.OpQueryOrders,
 		hotelstays.OpDestinations} {

@@ -136,7 +136,7 @@ func (e *VoucherError) Error() string {
 	}
 	switch {
 	case errors.Is(e.Err, ErrVoucherAltered):
-		text += "; do not use it; call OrderVoucher again, and if it happens again report it to the supplier"
+		text += "; do not use the document; call OrderVoucher again; if the error remains, report it to the supplier"
 	case errors.Is(e.Err, ErrVoucherLinkExpired):
 		text += "; call OrderVoucher for a new link"
 	}

@@ -59,7 +59,7 @@ func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
 	case v.Signature == nil:
 		return nil
 	case subtle.ConstantTimeCompare([]byte(hex.EncodeToString(sum)), []byte(v.Signature.Digest)) != 1:
-		return voucherError(v, ErrVoucherAltered, "the SHA-256 of its %d bytes is not the one that was signed", size)
+		return voucherError(v, ErrVoucherAltered, "the SHA-256 of its %d bytes is not the signed digest", size)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (s *settings) acceptable(v *types.Voucher) error {
 }
 
 func unsignedVoucher(v *types.Voucher) error {
-	return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it, and checks only its size")
+	return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts the document, and checks only its size")
 }
 
 var errVoucherSize = errors.New("the document's size is outside the limits")

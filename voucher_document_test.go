@@ -156,7 +156,7 @@ func TestVerifyVoucherComparesTheDigest(t *testing.T) {
 	assert.ErrorContains(t, failed, `"V1" version 1`)
 }
 
-func TestSaveVoucherErrorFollowsTheStatus(t *testing.T) {
+func TestErrorOfSaveVoucherDependsOnTheVoucherStatus(t *testing.T) {
 	for status, want := range map[types.VoucherStatus]error{
 		types.VoucherNotGenerated: hotelstays.ErrVoucherNotReady,
 		types.VoucherPending:      hotelstays.ErrVoucherNotReady,
@@ -218,7 +218,7 @@ func documentFaults() map[string]documentFault {
 	faults := map[string]documentFault{
 		"a document with a flipped bit": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"another document": {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3,
-			text: "; do not use it; call OrderVoucher again"},
+			text: "; do not use the document; call OrderVoucher again"},
 		"one byte more":          {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"an empty body":          {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"a body that ends early": {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3, again: true},
@@ -422,7 +422,7 @@ func TestVoucherSizeDoesNotMatterIfTheDigestMatches(t *testing.T) {
 	}
 }
 
-func TestVoucherBodyIsReadOnlyToItsLimit(t *testing.T) {
+func TestDocumentIsNotReadBeyondTheSizeLimit(t *testing.T) {
 	ownTempDir(t)
 	read := 0
 	service := serviceOf(nil, func(*http.Request) (*http.Response, error) {

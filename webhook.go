@@ -205,7 +205,7 @@ func checkSignature(body []byte, header string, secrets []string, tolerance time
 	at = time.Unix(seconds, 0)
 	if d := time.Since(at).Abs(); d > tolerance {
 		return time.Time{}, "", &WebhookError{ErrWebhookTime,
-			fmt.Sprintf("it differs from this machine's clock by %s, the tolerance is %s; check the clock", d.Round(time.Second), tolerance)}
+			fmt.Sprintf("the time differs from this machine's clock by %s, the tolerance is %s; check the clock", d.Round(time.Second), tolerance)}
 	}
 	return at, signer, nil
 }

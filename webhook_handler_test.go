@@ -594,7 +594,7 @@ func TestWebhookAnswerIsSentBeforeOnErrorReturns(t *testing.T) {
 	srv.Client().CloseIdleConnections()
 }
 
-func TestMemoryEventStorePassesTheSuite(t *testing.T) {
+func TestMemoryEventStorePassesStoretest(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 		m := hotelstays.NewMemoryEvents(1000)
 		return storetest.Fleet[hotelstays.EventStore]{Open: func() hotelstays.EventStore { return m }}
