@@ -14,7 +14,7 @@ import (
 )
 
 // ErrUnknownAccount: Options.Clients has no client of the account.
-var ErrUnknownAccount = errors.New("no client of this account is known; make Clients return one")
+var ErrUnknownAccount = errors.New("Options.Clients has no client of this account; make Clients return a client")
 
 var errNoAccount = errors.New("these Bookings serve many accounts; call ForAccount first")
 

@@ -88,7 +88,7 @@ func newPlatform(t *testing.T, accounts ...string) *platform {
 			if _, is := p.known.Load(account); is {
 				return tenant{client, p, account}
 			}
-			return (*hotelstays.Client)(nil) // a map of clients returns this for an unknown account
+			return (*hotelstays.Client)(nil) // a map of clients returns a nil client for an unknown account
 		},
 		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
 			if p.hang != nil {
@@ -205,7 +205,7 @@ func TestWorkersDoNotChangeRowsOfAnUnknownAccount(t *testing.T) {
 	})
 }
 
-// Clients returns no client any more after Run has read the row of the account.
+// After Run has read the row of the account, Clients no longer returns a client.
 func TestRowsWaitIfTheirAccountIsNoLongerInOptionsClients(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book, e.orders = found, orderOne
@@ -316,7 +316,7 @@ func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 	})
 }
 
-// The next call of Due begins with the account after the last account that has got a worker.
+// The next search for due rows begins after the last account that got a worker.
 func TestAccountsShareNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform(t, "a", "b")

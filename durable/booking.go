@@ -90,8 +90,8 @@ type booking struct {
 	// Round counts the bookings under the reference, from 1. It is 0 if an older version of this package stored the
 	// booking.
 	Round int `json:"round,omitempty"`
-	// Earlier is when the last Book of an earlier round ended, if that Book may have made an order. Until ten minutes
-	// later, absence cannot be proven. It is zero if there is no such Book.
+	// Earlier is when the last Book of an earlier round ended, if that Book may have made an order. In the ten minutes
+	// after Earlier, absence cannot be proven. Earlier is zero if there is no such Book.
 	Earlier time.Time `json:"earlier,omitzero"`
 	// Ending is empty until the booking has ended.
 	Ending Ending `json:"ending,omitempty"`
@@ -112,8 +112,8 @@ func handedOver(recovery hotelstays.BookingRecovery) booking {
 	return booking{Booking: Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 }
 
-// after returns b as the next round of a stored booking with the same reference, which is the parameter before. The
-// error is ErrAlreadyBegun if the stored booking has not ended, and ErrAlreadyBooked if it has ended with an order.
+// after returns b as the next round of the stored booking before. The error is ErrAlreadyBegun if that booking has not
+// ended, and ErrAlreadyBooked if it has ended with an order.
 func (b booking) after(before booking) (booking, error) {
 	switch {
 	case before.Ending == "":
@@ -140,7 +140,7 @@ func (b *booking) read(row *Row) error {
 	case row.Life != Open && b.Ending == "": // a person has ended the row by hand in the database
 		b.Ending = EndingAbandoned
 	case row.Life == Open && b.Ending != "":
-		return fmt.Errorf("its life says that the booking is open, but its ending is %q", b.Ending)
+		return fmt.Errorf("its Life is Open, but its ending is %q", b.Ending)
 	}
 	return nil
 }
@@ -159,8 +159,8 @@ func (b booking) Phase(now time.Time) Phase {
 // result before Book is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking has
 // ended.
 //
-// opts are options for Book besides the stored ones. Workers poll without them. So WithHeader is a
-// *hotelstays.ValidationError, and also a WithMarket or WithUserRef that differs from the stored one.
+// opts are options for Book besides the stored options. Workers poll with the stored options only. So the error is a
+// *hotelstays.ValidationError for WithHeader, and for a WithMarket or WithUserRef that differs from the stored value.
 func (b booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (booking, error) {
 	switch {
 	case b.Ending.hasOrder():
@@ -183,8 +183,8 @@ func (b booking) options() []hotelstays.CallOption {
 	return storedOptions{Market: b.Recovery.Market, UserRef: b.Recovery.UserRef}.append(nil)
 }
 
-// lastBook returns the field Earlier for the next round: the time at which the last Book that may still make an order
-// has ended. The time is zero if Book was refused or absence is proven.
+// lastBook returns the field Earlier of the next round. The Book of an abandoned booking may still make an order, so
+// lastBook returns when that Book ended. After any other ending, Earlier stays the same.
 func (b booking) lastBook() time.Time {
 	switch {
 	case b.Ending != EndingAbandoned || b.BookBy.IsZero():
@@ -221,8 +221,8 @@ func (b booking) wake(now time.Time) (next booking, ok bool) {
 }
 
 // booked returns the outcome that ends the booking, from the results of BookAndRecover. It returns nil if the outcome
-// is unknown or its State is not set. While the order of an earlier round may
-// still appear, it also returns nil after a refusal, and if Book was never sent.
+// is unknown or its State is not set. If the Book of an earlier round may still make an order, booked also returns nil
+// if this Book was refused or never sent.
 func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or was never sent
@@ -265,8 +265,8 @@ func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return b, nil
 }
 
-// pollTogether reports whether a poll for many references may replace the booking's own poll. As soon as absence can be
-// proven, it may not, because only a poll for a single reference proves absence.
+// pollTogether reports whether a poll for many references may replace the booking's own poll. The poll for many
+// references proves no absence, so it may not replace the poll that can prove absence.
 func (b booking) pollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
 	return b.Phase(at) == PhasePolling && !at.Before(ended) && at.Before(ended.Add(provenAfter))
@@ -376,8 +376,8 @@ func (b booking) refused(now time.Time) error {
 }
 
 // end ends a booking with an outcome that booked or polled has returned. ok is false if the booking has already ended
-// in the same way; absent and failed count as the same way, because both mean that there is no order. The error is
-// ErrConflictingOutcome, and nothing changes, if the booking has ended in another way. An outcome for which EndingOf
+// in the same way. Absent and failed count as the same way, because both mean that there is no order. If the booking
+// has ended in another way, nothing changes, and the error is ErrConflictingOutcome. An outcome for which EndingOf
 // returns no ending is an error, too.
 func (b booking) end(outcome *hotelstays.BookingOutcome) (next booking, ok bool, err error) {
 	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }

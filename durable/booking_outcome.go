@@ -24,7 +24,6 @@ const (
 	EndingAbandoned Ending = "abandoned"
 )
 
-// hasOrder reports whether there is an order under the reference. It is false for the zero value.
 func (e Ending) hasOrder() bool { return e == EndingFound || e == EndingReused }
 
 // EndingOf returns the ending of an outcome whose State is found or absent. For any other outcome it returns the zero

@@ -90,7 +90,7 @@ func TestLateHandOverReopensAnAbsentBookingOnlyIfBookEndedLater(t *testing.T) {
 		_, ok := absent.handOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(ended)})
 		assert.Equal(t, opens, ok, ended)
 	}
-	absent.Recovery.EndedAt = time.Time{} // the polls in the process of its Book proved absence
+	absent.Recovery.EndedAt = time.Time{} // the process that sent Book proved absence by its own polls
 	_, ok := absent.handOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(bookedBy)})
 	assert.False(t, ok)
 }
@@ -206,7 +206,8 @@ func TestSendRefusesOptionsThatPollsWouldLack(t *testing.T) {
 	assert.ErrorAs(t, err, &invalid)
 }
 
-// If End accepted such an outcome, the next round could begin although the order of this round may still appear.
+// If end accepted an outcome that is not final, the next round could begin although the order of this round may still
+// appear.
 func TestEndRefusesOutcomesThatAreNotFinal(t *testing.T) {
 	for _, outcome := range []*hotelstays.BookingOutcome{nil, {}, {State: hotelstays.BookingOpen, Err: refused},
 		{State: hotelstays.BookingUnverified}, {State: hotelstays.BookingUnverified, Err: refused}, {State: "lost"}} {

@@ -57,9 +57,8 @@ type Bookings[Tx any] interface {
 	CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error
 	// Unfollow makes workers stop reading an order that they follow: see Options.OnOrder.
 	Unfollow(ctx context.Context, customerReferenceNo string) error
-	// Watch returns a channel that receives a value when something about the reference has changed, for example for a
-	// web page that waits. It reports only transactions of OnOutcome, OnCancel or OnOrder that this process has
-	// committed. Call stop at the end.
+	// Watch returns a channel, for example for a web page that waits for news under the reference. The channel receives
+	// a value after this process has committed a transaction of OnOutcome, OnCancel or OnOrder. Call stop at the end.
 	Watch(customerReferenceNo string) (changed <-chan struct{}, stop func())
 	// Wake makes a worker read the order now. Call it when a webhook reports an event of the order.
 	Wake(ctx context.Context, customerReferenceNo string) error

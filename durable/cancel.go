@@ -68,7 +68,7 @@ const (
 )
 
 // whyNothing has the error text for each reason why a cancellation has nothing to cancel. The key is a reason, or the
-// ending of a booking that made no order itself.
+// ending of a booking that has not made an order.
 var whyNothing = map[string]string{
 	whyNotBooked:         "no booking is stored under this reference; name the order by PlatformReferenceNo",
 	whyNeverSent:         "the booking was abandoned before it was sent; name another order by PlatformReferenceNo",
@@ -94,8 +94,8 @@ type CancelOrder struct {
 	SessionID string `json:"sessionId"`
 	// Reason is why the order is cancelled. The service requires it for some orders.
 	Reason string `json:"reason,omitempty"`
-	// MaxFee, if set, is the highest acceptable fee. Order.CancelFeeAt must not exceed it at two times: when a worker
-	// has read the order, and at the end of Cancel's time limit. An unknown fee counts as too high.
+	// MaxFee, if set, is the highest acceptable fee. Order.CancelFeeAt must not exceed MaxFee at two times: when a
+	// worker has read the order, and at the end of Cancel's time limit. An unknown fee counts as too high.
 	MaxFee *types.Money `json:"maxFee,omitempty"`
 }
 
@@ -168,7 +168,7 @@ func (c cancellation) namesOtherOrder(was cancellation) bool {
 // same reports whether the stored cancellation c is still the cancellation that a worker has read. A later cancellation
 // under the reference differs in its Round, even if a coarse clock has given it the same Begun.
 func (c cancellation) same(read cancellation) bool {
-	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // only an older version stores a row that has neither
+	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // only an older version stores a row without a round and an order number
 	return c.Begun.Equal(read.Begun) && (unbound || c.Round == read.Round)
 }
 
@@ -312,7 +312,8 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 }
 
 // tryAgain sets when a worker tries again. The pause is as long as the cancellation has waited so far, but at least
-// cancelPause and at most maxCancelPause. The wait counts from the end of the booking, if that was later than CancelTx.
+// cancelPause and at most maxCancelPause. The wait counts from CancelTx, or from the end of the booking if the booking
+// ended later.
 func (c cancellation) tryAgain(at time.Time) cancellation {
 	c.Due = wallClock(at.Add(min(max(at.Sub(later(c.Begun, c.Bound)), cancelPause), maxCancelPause)))
 	return c
@@ -435,9 +436,9 @@ func (c cancellation) err() error {
 	case c.Ending == CancelAccepted:
 		return errors.New("the service accepted Cancel, but a day later the order's status was not cancelled; ask the service")
 	case c.Ending == CancelStanding:
-		return errors.New("the service did not answer Cancel, and ten minutes later the order was not cancelled")
+		return errors.New("the service did not answer Cancel, and ten minutes later the order was not cancelled; call CancelTx again")
 	case c.Ending == CancelUnknown:
-		return errors.New("the service did not answer Cancel, and did not show until the end of the stay whether the order is cancelled")
+		return errors.New("the service did not answer Cancel, and never showed during the stay whether the order is cancelled; ask the service")
 	case c.Problem == "":
 		return &hotelstays.OrderNotFoundError{CustomerReferenceNo: c.CustomerReferenceNo, Waited: orderShows}
 	case c.SendBy.IsZero() && c.SupplierReferenceNo != "":

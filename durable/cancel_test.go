@@ -223,7 +223,6 @@ func TestAnswerToCancelDecidesTheNextPhase(t *testing.T) {
 	}
 }
 
-// roundTrip stores a cancellation and reads it.
 func roundTrip(t *testing.T, c cancellation) (stored cancellation) {
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
@@ -307,14 +306,14 @@ func TestOrderOfAnAcceptedCancelIsReadForADay(t *testing.T) {
 
 func TestCancellationCancelsOnlyTheOrderOfItsRound(t *testing.T) {
 	open, none := polling, (*booking)(nil)
-	older, unsent := *foundIn(0), waiting // older: an older version stored it; unsent: only an earlier Book may have made an order
+	older, unsent := *foundIn(0), waiting // older: an older version stored the booking; unsent: only an earlier Book may have made an order
 	unsent.Ending, unsent.Earlier = EndingAbandoned, start
 	named := toCancel
 	named.PlatformReferenceNo = "order-9"
 	const refused = CancelRefused
 	for name, tc := range map[string]struct {
-		booking *booking // the booking when the cancellation begins
-		later   *booking // the booking when a worker reads it
+		booking *booking // the booking when CancelTx is called
+		later   *booking // the booking when a worker acts
 		req     CancelOrder
 		begins  bool
 		ending  CancelEnding

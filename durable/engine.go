@@ -250,8 +250,8 @@ func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], t
 	return err
 }
 
-// save stores a state, the parameter next, in a row. The parameter before is the state that was read from the row, or
-// nil to replace the whole state.
+// save stores the state next in a row. The parameter before is the state that was read from the row, or nil to replace
+// the whole state.
 func (e *Engine[Tx]) save(ctx context.Context, tx Tx, row *Row, before, next state) error {
 	if err := row.setState(before, next); err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// readTimeout bounds a read of orders.
 const readTimeout = 20 * time.Second
 
 // Cancellation is a cancellation that CancelTx has stored. Its fields also say how it has ended.
@@ -225,8 +224,8 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 	})
 }
 
-// delivering returns the state of a cancellation to store. A cancellation that has ended is due at the end of a lease:
-// the caller delivers it immediately after the commit, and a worker tries again only if that delivery fails.
+// delivering returns the state of a cancellation to store. If the cancellation has ended, the caller delivers it
+// immediately after the commit. It is due at the end of a lease, so that a worker repeats a failed delivery.
 func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
 		c.Due = wallClock(time.Now().Add(lease))
@@ -235,7 +234,7 @@ func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 }
 
 // endedOr is called after a cancellation was stored. It delivers a cancellation that has ended, and otherwise returns
-// when the next step is due. The parameter err is the error of storing it: endedOr then returns only err.
+// when the next step is due. If the cancellation could not be stored, endedOr only returns err.
 func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation, err error) (due time.Time, _ error) {
 	switch {
 	case err != nil:

@@ -76,7 +76,6 @@ func (l *logText) Reset() {
 	l.text.Reset()
 }
 
-// note calls change while it holds the lock.
 func (e *engine) note(change func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -234,7 +233,6 @@ func (e *engine) runFor(d time.Duration) {
 	require.NoError(e.t, e.Run(ctx, e.store))
 }
 
-// orderUnder returns an order with a reference and a number.
 func orderUnder(reference, number string) types.Order {
 	return types.Order{CustomerReferenceNo: reference, PlatformReferenceNo: number, SupplierReferenceNo: "supplier-" + number,
 		Status: 1, CheckIn: "2100-01-01", CheckOut: "2100-01-03"}
@@ -352,7 +350,7 @@ func TestUnreadableRowIsReported(t *testing.T) {
 			require.ErrorContains(t, err, "the booking row")
 			require.ErrorContains(t, err, why)
 			assert.NotEmpty(t, e.row(durable.KindBooking, "ref-1").Sealed, "the request is kept")
-			if row.Life == durable.Open { // Run finds the row
+			if row.Life == durable.Open { // Run looks only for open rows
 				time.Sleep(3 * time.Minute)
 				e.runFor(6 * time.Minute)
 				assert.Equal(t, 2, strings.Count(e.log.String(), "level=ERROR msg=\"a row cannot be worked on\""), "once in five minutes")

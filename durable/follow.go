@@ -27,8 +27,7 @@ const (
 	missingFor = 30 * 24 * time.Hour
 )
 
-// followed is the stored state of an order that is followed until it is settled. An order is settled if it is
-// cancelled, if it is confirmed and its check-in was two days ago, or if its check-out was two days ago.
+// followed is the stored state of an order that is followed until it is settled: see Options.OnOrder.
 type followed struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// PlatformReferenceNo identifies the order. Another order under the same reference is logged,
@@ -168,7 +167,7 @@ func (f followed) wake(now time.Time) (next followed, ok bool) {
 }
 
 // identify returns the order with the PlatformReferenceNo in the parameter number, and the PlatformReferenceNos of all
-// other orders. If number is empty, it returns the order only if orders has exactly one.
+// other orders. If number is empty, it returns the order only if orders has exactly one order.
 func identify(orders []types.Order, number string) (order *types.Order, others []string) {
 	for i := range orders {
 		switch o := &orders[i]; {
@@ -182,8 +181,8 @@ func identify(orders []types.Order, number string) (order *types.Order, others [
 	return order, others
 }
 
-// differs compares an order with the stored order, field by field. It skips fields that only one of two
-// versions of this package knows: the version that stored the order, or this version.
+// differs compares an order with the stored order, field by field. It skips fields that only this version of the
+// package knows, or only the version that stored the order.
 func differs(plain []byte, before, order *types.Order) bool {
 	var stored map[string]any
 	_ = json.Unmarshal(plain, &stored) // fails if no key could decrypt the stored order

@@ -253,7 +253,8 @@ func TestOrderIsSettledByItsStatusAndDates(t *testing.T) {
 	}
 }
 
-// The stored order names guests. Without its key, OnOrder receives the next read as a change without a Before.
+// The stored order names guests. If no key decrypts the stored order, OnOrder receives the next read as a change whose
+// Before is nil.
 func TestFollowedOrderIsEncrypted(t *testing.T) {
 	ring, other := newRing(t, "a key of thirty-two random bytes"), newRing(t, "another key of 32 random bytes..")
 	f := following(t, ring)

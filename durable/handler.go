@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// handlerCall is a call of OnOutcome, OnCancel or OnOrder.
 type handlerCall struct {
 	ID
 	name string
@@ -30,7 +29,6 @@ func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func()
 	return nil
 }
 
-// handlerError is an error that OnOutcome, OnCancel or OnOrder returned.
 type handlerError struct {
 	name string
 	err  error

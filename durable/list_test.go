@@ -100,7 +100,6 @@ func TestListsShowTheStateOfOpenRows(t *testing.T) {
 	})
 }
 
-// all returns the items of a list that has no error.
 func all[T any](t *testing.T, list iter.Seq2[T, error]) (items []T) {
 	for item, err := range list {
 		require.NoError(t, err)

@@ -151,7 +151,7 @@ func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	if err != nil {
 		return nil, err
 	}
-	options.Market, options.UserRef = "", "" // these two are stored in the recovery
+	options.Market, options.UserRef = "", "" // the recovery has Market and UserRef
 	stored := storedRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID, Holder: req.Holder, CallbackURL: req.CallbackURL,
 		Options: options}
 	for _, g := range req.Guests {

@@ -121,7 +121,6 @@ func (e *Engine[Tx]) kinds() []Kind {
 	return kinds
 }
 
-// run holds the state of a call of Run.
 type run[Tx any] struct {
 	*Engine[Tx] // Engine of all accounts; in a job, the Engine of one account
 	queue       Queue
@@ -285,7 +284,7 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	return err != nil
 }
 
-// shared holds the account and the options of a request. All rows that the request reads must agree on them.
+// shared holds the account and the options of a request. All rows of a request must have the same values.
 type shared struct{ account, market, userRef string }
 
 // sharing returns the account and the options with which a row is read. Rows with equal values can share a request.

@@ -125,7 +125,6 @@ func readOptions(row *Row) []hotelstays.CallOption {
 	return options.append(nil)
 }
 
-// ordersOf reads the orders under the references, and groups the orders by reference.
 func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []hotelstays.CallOption) (map[string][]types.Order, error) {
 	resp, err := e.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
 		append(opts, hotelstays.WithTimeout(readTimeout))...)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One worker stays free for each kind of row that has no worker. There is an exception: a kind with fewer than two workers
-// may take it.
+// One worker stays free for each other kind of row that has no worker. A kind without a worker may take the last free
+// worker.
 func TestSharesReserveAWorkerForEachKindOfRow(t *testing.T) {
 	for _, tc := range []struct{ total, bookings, cancels, orders, free int }{
 		{10, 0, 0, 0, 8},

@@ -23,7 +23,6 @@ import (
 
 type options = durable.Options[*memstore.Tx]
 
-// inBubble runs a test in virtual time.
 func inBubble(t *testing.T, test func(t *testing.T, e *engine)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newEngine(t)) })
@@ -47,7 +46,6 @@ func (e *engine) loseAll(references ...string) {
 	}
 }
 
-// polled returns a poll that ends with a state and an error.
 func polled(state hotelstays.BookingState, err error) func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
 	return func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
 		outcome := &hotelstays.BookingOutcome{State: state, Err: err, Recovery: r}
@@ -122,7 +120,7 @@ func (q *looks) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, e
 }
 
 // Run looks for the due rows of its account every second, or every PollInterval. The kinds take turns in being first.
-func TestRunLooksForDueRows(t *testing.T) {
+func TestRunLooksForDueRowsOncePerPollInterval(t *testing.T) {
 	const b, c, o = durable.KindBooking, durable.KindCancel, durable.KindOrder
 	for interval, kinds := range map[time.Duration][]durable.Kind{0: {b, c, o, c, o, b, o, b, c}, 2 * time.Second: {b, c, o, c, o, b}} {
 		inBubble(t, func(t *testing.T, e *engine) {
@@ -263,7 +261,8 @@ func (q *beforeLease) Postpone(ctx context.Context, rows []durable.Row, due func
 	return q.Store.Postpone(ctx, rows, due)
 }
 
-// The service may send two webhooks at the same time. The second webhook changes the row that the first one made due.
+// The service may send two webhooks at the same time. The second webhook changes a row that is already due because of
+// the first webhook.
 func TestWakeDoesNotDelayADueRow(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
@@ -290,7 +289,8 @@ func TestWakeDoesNotDelayADueRow(t *testing.T) {
 	})
 }
 
-// An error of OnOutcome may match any error of this package. It must not be mistaken for that error.
+// An error of OnOutcome may match any error of this package. The Engine must not mistake the error of OnOutcome for its
+// own.
 func TestFailedOnOutcomeIsCalledAgainWhateverItsError(t *testing.T) {
 	for _, matches := range []error{errors.New("failed"), durable.ErrMoved, durable.ErrNotBegun, durable.ErrAlreadyBooked,
 		durable.ErrAlreadyStarted, durable.ErrConflictingOutcome, unknown, refused} {
@@ -806,7 +806,7 @@ func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 				defer stop()
 				polls, failed := 0, time.Now()
 				e.step = func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
-					time.Sleep(time.Second / 2) // Run looks for work each second, and not while the poll ends
+					time.Sleep(time.Second / 2) // Run looks for work each second, so not at the moment when the poll ends
 					polls++
 					if failed = time.Now(); ends {
 						stop()
@@ -827,7 +827,7 @@ func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 	}
 }
 
-// slowQueue is a Queue that calls look before Due, and lease instead of a Postpone.
+// slowQueue is a Queue that calls look before Due. It leases no row, and calls lease instead.
 type slowQueue struct {
 	*memstore.Store
 	look  func(ctx context.Context)
@@ -865,7 +865,7 @@ func TestEngineWaitsForADatabaseOnlyALimitedTime(t *testing.T) {
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()
-		e.reopen(func(*options) {}) // no earlier call has woken the Run of this process
+		e.reopen(func(*options) {}) // so that no earlier call has woken Run of this process
 		time.Sleep(time.Hour)
 		var limits []time.Duration
 		var leases []time.Time

@@ -81,9 +81,9 @@ type Store[Tx any] interface {
 	Save(ctx context.Context, tx Tx, row *Row) error
 	// Read is like Look, but without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
-	// List returns up to limit open rows that come behind a row, in an order that does not change. This row is the
-	// parameter after, and all rows have its kind. To get the first rows, the caller passes a row that has only an ID
-	// without a reference. If the parameter all is false, List returns only rows of that row's account.
+	// List returns up to limit open rows behind the row after, in an order that does not change. The rows have the kind
+	// of after. For the first rows, after has only an ID without a reference. If all is false, the rows belong to the
+	// account of after.
 	List(ctx context.Context, after Row, all bool, limit int) ([]Row, error)
 	// Failed puts the names of the Store's package and of the call in front of err. If the database
 	// names the cause, Failed adds what to do.
@@ -133,7 +133,7 @@ type state interface {
 func readState(row *Row, known state) error {
 	err := row.Unreadable
 	if err == nil && row.Life < Open {
-		err = fmt.Errorf("its field Life is %d, but the Life of an open row is %d", row.Life, Open)
+		err = fmt.Errorf("its field Life is %d; it must be %d (Open) or %d (Over)", row.Life, Open, Over)
 	}
 	if err == nil {
 		err = json.Unmarshal(row.State, known)
@@ -162,8 +162,8 @@ func (e *unreadableError) Error() string {
 		e.kind, e.reference, e.why)
 }
 
-// setState stores a state, the parameter next, in the row. The parameter before is the state that was read from the
-// row, or nil. If it is not nil, the fields of the stored JSON that this version does not know are kept.
+// setState stores the state next in the row. The parameter before is the state that was read from the row, or nil. If
+// before is not nil, setState keeps the fields of the stored JSON that this version does not know.
 func (r *Row) setState(before, next state) error {
 	text, err := json.Marshal(next)
 	if before != nil {

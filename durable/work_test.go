@@ -182,8 +182,8 @@ func TestSchedulerHasAtMostOneWorkerPerRow(t *testing.T) {
 	})
 }
 
-// A step that only reads must end within its lease. A step that sends Book or Cancel may last longer.
-func TestTimeoutOfAStepDependsOnWhetherItSends(t *testing.T) {
+// A step that only reads must end within its lease.
+func TestStepThatSendsMayOutlastItsLease(t *testing.T) {
 	const sends, reads = 3 * time.Minute, 55 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		_, e := twoProcesses(t)

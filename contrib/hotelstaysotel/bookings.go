@@ -69,7 +69,7 @@ func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metr
 	return registration, nil
 }
 
-// open has the values of one collection of the gauges.
+// open holds the values of the gauges at one collection.
 type open struct {
 	phases                      map[durable.Phase]int64
 	calls                       map[string]int64

@@ -36,8 +36,8 @@ hotelstays.handlers.hanging handler=OnOrder: 0{call}
 hotelstays.handlers.hanging handler=OnOutcome: 1{call}
 `
 
-// The gauges also count bookings of a process that has ended. A worker sends a booking two minutes and five seconds
-// after BeginTx.
+// The gauges also count bookings of a process that has ended. If nobody calls Send, a worker sends a booking two
+// minutes and five seconds after BeginTx.
 func TestGaugesCountTheStoredBookingsAndCancellations(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		store, hangs := memstore.New(), make(chan struct{})

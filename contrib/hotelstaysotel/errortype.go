@@ -55,7 +55,6 @@ func connectionFault(err error) string {
 	return kindNoAnswer
 }
 
-// attemptErrorType returns the value of the attribute error.type for one attempt, or "" if the attempt succeeded.
 func attemptErrorType(a *hotelstays.AttemptInfo) string {
 	kind := hotelstays.KindOf(a.Err)
 	switch {

@@ -23,9 +23,9 @@ var (
 	certificate = &tls.CertificateVerificationError{Err: errCause}
 )
 
-// The README lists every error type. The span and the metric of a call have the type. The code on the span comes from the
-// call itself, not from the call that fetches its token.
-func TestEachErrorHasTheErrorTypeOfTheREADME(t *testing.T) {
+// The README lists every error type. The span has the service's code only if the service refused the call itself, not
+// the request for its token.
+func TestEachErrorHasAnErrorTypeThatTheREADMELists(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	api := func(op hotelstays.Operation, status, code int) error {

@@ -84,8 +84,8 @@ func (o *observer) helperEnd(ctx context.Context, info hotelstays.CallInfo) {
 	o.end(ctx, errorType(info.Err, nil), nil)
 }
 
-// start starts a span and stores it in ctx under the key o. The function end finds it by this key, because the current
-// span of ctx may then belong to another observer.
+// start starts a span, and stores it in ctx under the key o for the function end. When the call ends, the current span
+// of ctx may belong to another observer.
 func (o *observer) start(ctx context.Context, kind trace.SpanKind, name attribute.Key, start hotelstays.CallStart) context.Context {
 	attrs := append(serverAttributes(start.BaseURL), name.String(string(start.Operation)))
 	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), trace.WithSpanKind(kind), trace.WithAttributes(attrs...))

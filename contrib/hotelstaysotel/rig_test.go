@@ -37,7 +37,6 @@ type rig struct {
 	metrics  *sdkmetric.ManualReader
 }
 
-// withRig runs a test with a rig in a synctest bubble.
 func withRig(t *testing.T, test func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := testkit.NewSandbox(t)
@@ -62,7 +61,6 @@ func (r *rig) request(reference string) *hotelstays.BookRequest {
 	return testkit.FindOffer(r.t, r.srv, r.quiet(), 0).Request(reference)
 }
 
-// connect replaces the rig's client by a client with these options.
 func (r *rig) connect(opts ...hotelstays.Option) {
 	r.client = testkit.NewClient(r.t, r.srv, testkit.TicketOf(r.srv), opts...)
 }
@@ -73,7 +71,6 @@ func (r *rig) destinations(opts ...hotelstays.CallOption) error {
 	return err
 }
 
-// inject makes the next request of an operation fail.
 func (r *rig) inject(op hotelstays.Operation, fault hotelstaystest.Fault) {
 	fault.Operation = op
 	r.srv.Inject(fault)
@@ -93,14 +90,12 @@ func (r *rig) take() tracetest.SpanStubs {
 	return r.spans.GetSpans()
 }
 
-// last returns the span that ended last.
 func (r *rig) last() tracetest.SpanStub {
 	spans := r.take()
 	require.NotEmpty(r.t, spans)
 	return spans[len(spans)-1]
 }
 
-// value returns the value of an attribute, or nil.
 func value(attrs []attribute.KeyValue, key attribute.Key) any {
 	for _, a := range attrs {
 		if a.Key == key {
@@ -110,7 +105,6 @@ func value(attrs []attribute.KeyValue, key attribute.Key) any {
 	return nil
 }
 
-// short shortens the names of attributes for the tests.
 var short = strings.NewReplacer("hotelstays.", "", "http.response.status_code", "status", "operation.name", "of", "helper.name", "helper",
 	"rate_limit.wait.duration", "waited", "decode.duration", "decoded", "response.size", "size", "error.type", "error", "_id", "")
 

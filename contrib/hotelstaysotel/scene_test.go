@@ -47,7 +47,7 @@ func (r *rig) scene() {
 	refuse(3*time.Second, 429, "2")
 	require.Error(r.t, r.destinations(hotelstays.WithMaxAttempts(1)))
 	good()
-	require.NoError(r.t, r.destinations()) // waits for two seconds
+	require.NoError(r.t, r.destinations()) // waits two seconds, as the 429 asked
 	r.srv.RevokeTokens()
 	r.inject(hotelstays.OpTicket, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403, Body: []byte(`{"code":2}`)})
 	r.connect(observed...)
@@ -157,10 +157,9 @@ hotelstays.client.token.fetches of=Ticket: 3{fetch}
 hotelstays.client.unknown_outcomes of=Book: 1{outcome}
 `
 
-// The span of a token's fetch is a child of the span of the call that waits for the token. The spans of a helper's calls
-// are children of the helper's span. Metrics count calls, not helpers. A call that fails validation has no span and no
-// metrics.
-func TestCallsAndHelpersHaveTheExpectedSpansAndMetrics(t *testing.T) {
+// The span of a token's fetch is a child of the span of the call that waits for the token. The spans of a helper's
+// calls are children of the helper's span. A call that fails validation has no span and no metrics.
+func TestEachCallAndHelperHasOneSpanAndOnlyCallsHaveMetrics(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	withRig(t, func(t *testing.T, r *rig) {

@@ -36,7 +36,6 @@ const (
 
 const eventAttempt = "hotelstays.attempt"
 
-// setSpan records the result of a call on its span.
 func setSpan(span trace.Span, info *hotelstays.CallInfo) {
 	attrs := append(make([]attribute.KeyValue, 0, 9),
 		keyAttempts.Int(len(info.Attempts)),

@@ -100,7 +100,7 @@ func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, key
 	case len(keys) == 0:
 		err = errors.New("the event has no keys; pass at least one")
 	case span < time.Millisecond:
-		err = fmt.Errorf("the lease or retention of %s is shorter than a millisecond", span)
+		err = fmt.Errorf("the lease or retention is %s; it must be at least 1 ms", span)
 	default:
 		redisKeys := make([]string, len(keys))
 		for i, key := range keys {

@@ -13,7 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
-// withEvents runs a test with the event stores of two processes.
 func withEvents(t *testing.T, test func(t *testing.T, l *link, a, b *EventStore)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newMini(t).connect(t)
@@ -45,7 +44,7 @@ func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 		_, err := a.Claim(t.Context(), nil, time.Minute)
 		assert.ErrorContains(t, err, "hotelstaysredis: claiming an event: the event has no keys")
 		_, err = a.Claim(t.Context(), []string{"id"}, time.Microsecond)
-		assert.ErrorContains(t, err, "shorter than a millisecond")
+		assert.ErrorContains(t, err, "it must be at least 1 ms")
 		assert.ErrorContains(t, a.Done(t.Context(), []string{"id"}, 0), "finishing an event: the lease or retention of 0s is shorter")
 		assert.ErrorContains(t, a.Release(t.Context(), nil), "releasing an event: the event has no keys")
 		assert.Zero(t, l.commands.Load())

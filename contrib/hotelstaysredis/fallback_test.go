@@ -128,7 +128,7 @@ func TestPauseAlsoStopsTheFallback(t *testing.T) {
 	})
 }
 
-func TestFallbackUsesTheMargin(t *testing.T) {
+func TestFallbackFreesASlotOneWindowPlusMarginAfterItsRequest(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms, FallbackProcesses: 1}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
 		a.take(t, key, 1) // the first slot comes after the pause at the start of an outage

@@ -26,14 +26,13 @@ var ErrUnavailable = errors.New("redis is unavailable")
 // RateLimiterOptions are the settings of NewRateLimiter. All processes that share a Prefix must have
 // the same settings.
 type RateLimiterOptions struct {
-	// Prefix begins every key in Redis; "hotelstays" if empty. The service counts requests per
-	// client IP address, so processes with the same prefix must share one address. Each environment
-	// has its own slots.
+	// Prefix begins every key in Redis; "hotelstays" if empty. The service counts requests per client IP address, so
+	// processes with the same prefix must share one address. Each operation and base URL has its own slots.
 	Prefix string
 	// Margin is added to the service's window of one second, because the service may count a request later than its
-	// answer says; 10 ms if 0, as in the client's own limiter. If answers lack Server-Cost-Milliseconds, travel times
-	// must vary by less than Margin. Otherwise the limit may be exceeded. After a 429 the limiter uses a larger margin
-	// for some minutes.
+	// answer says. 0 means 10 ms, as in the client's own limiter. If answers lack Server-Cost-Milliseconds, travel
+	// times must vary by less than Margin. Otherwise the limit may be exceeded. After a 429 the limiter uses a larger
+	// margin for some minutes.
 	Margin time.Duration
 	// Lease is how long a dead process keeps its slots, in addition to one second and Margin; 6 s if
 	// 0. It must be at least three times Timeout. A live process renews its lease.
@@ -106,7 +105,7 @@ func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (
 			opts.Lease, opts.Timeout, 3*opts.Timeout))
 	}
 	if opts.FallbackProcesses < 0 {
-		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; set the number of processes, or 0 to refuse calls",
+		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; set the number of processes, or 0 to refuse calls without Redis",
 			opts.FallbackProcesses))
 	}
 	if err := invalid("NewRateLimiter", problems...); err != nil {

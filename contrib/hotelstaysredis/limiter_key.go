@@ -50,7 +50,6 @@ type keyLimiter struct {
 	slots
 }
 
-// grant is what a waiting caller receives: a permit or an error.
 type grant struct {
 	permit hotelstays.Permit
 	err    error
@@ -129,7 +128,7 @@ func (l *keyLimiter) fallBack(ctx context.Context, req hotelstays.RateLimitReque
 			l.outage.giveUpAt = later(l.outage.giveUpAt, time.Now().Add(l.limiter.opts.Lease))
 		}
 	}()
-	bounded, cancel := context.WithCancel(over) // without the deadline of ctx, because the fallback would refuse an early one
+	bounded, cancel := context.WithCancel(over) // without the deadline of ctx, because the fallback would refuse an early deadline
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	return l.limiter.fallback.Acquire(bounded, req)
@@ -357,7 +356,7 @@ func (l *keyLimiter) turnFailed(t turn, err error) {
 	}
 }
 
-// answerFirst passes g to the caller that is first in the queue. The caller of answerFirst holds l.mu.
+// answerFirst passes g to the first in the queue. The caller of answerFirst holds l.mu.
 func (l *keyLimiter) answerFirst(g grant) {
 	l.waiters.Pop() <- g
 }

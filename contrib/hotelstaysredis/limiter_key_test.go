@@ -25,7 +25,6 @@ const (
 	soon  = full - reportPause // time from the report of an arrival until the slot is free
 )
 
-// process is a process of a fleet.
 type process struct {
 	*RateLimiter
 	link *link // nil if the client has no link
@@ -48,14 +47,13 @@ func withFleet(t *testing.T, n int, opts RateLimiterOptions, test func(t *testin
 		for range n {
 			fleet = append(fleet, newProcess(t, m.connect(t), opts))
 		}
-		defer time.Sleep(time.Minute) // until everything is reported
+		defer time.Sleep(time.Minute) // until the limiters have nothing more to report
 		fleet[0].take(t, key, 1)
 		time.Sleep(2 * time.Minute) // until the limiter has forgotten the travel time of this request
 		test(t, m, fleet)
 	})
 }
 
-// twoProcesses is like withFleet, with two processes.
 func twoProcesses(t *testing.T, opts RateLimiterOptions, test func(t *testing.T, m *mini, a, b *process)) {
 	withFleet(t, 2, opts, func(t *testing.T, m *mini, fleet []*process) { test(t, m, fleet[0], fleet[1]) })
 }
@@ -91,7 +89,7 @@ func leave(permits ...hotelstays.Permit) {
 func took(t *testing.T, p *process, n int) time.Duration {
 	t.Helper()
 	time.Sleep(reportPause)
-	synctest.Wait() // until everything is reported
+	synctest.Wait() // until each limiter has reported its requests
 	start := time.Now()
 	p.take(t, key, n)
 	return time.Since(start)
@@ -172,7 +170,7 @@ func TestPauseLastsADayAtMost(t *testing.T) {
 	})
 }
 
-func TestPauseIsReportedAfterAnOutage(t *testing.T) {
+func TestProcessReportsItsPauseToRedisAfterAnOutage(t *testing.T) {
 	for _, away := range []time.Duration{0, 2 * defaultLease} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 			a.link.down.Store(true)
@@ -189,7 +187,6 @@ func TestPauseIsReportedAfterAnOutage(t *testing.T) {
 	}
 }
 
-// The slot is granted at the moment when ctx ends.
 func TestGrantAtTheEndOfAContextIsNotLost(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(10 * ms))
@@ -284,7 +281,6 @@ func TestClosedRedisClientIsNotUsedAgain(t *testing.T) {
 	})
 }
 
-// A Redis that does not answer counts as unavailable.
 func TestRedisThatDoesNotAnswerCountsAsUnavailable(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Timeout: 300 * ms}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(time.Hour))

@@ -19,7 +19,7 @@ import (
 func TestRateLimiterPassesTheSuite(t *testing.T) {
 	start := func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.RateLimiter {
-			t.Cleanup(func() { time.Sleep(time.Minute) }) // until everything is reported
+			t.Cleanup(func() { time.Sleep(time.Minute) }) // until the limiters have nothing more to report
 			return newProcess(t, client, RateLimiterOptions{}).RateLimiter
 		})
 	}
@@ -134,7 +134,7 @@ func TestPanicInWeightFunctionAffectsNoOtherCall(t *testing.T) {
 	})
 }
 
-func TestErrorNamesEveryInvalidOption(t *testing.T) {
+func TestNewRateLimiterNamesEveryInvalidOption(t *testing.T) {
 	_, err := NewRateLimiter(nil, &RateLimiterOptions{
 		Prefix: "a{b}", Margin: -1, Lease: time.Second, Timeout: 2 * time.Hour, FallbackProcesses: -3})
 	require.Error(t, err)

@@ -14,7 +14,7 @@ import (
 const reportPause = 20 * time.Millisecond
 
 // slots holds the permits of a keyLimiter, and the report for the next call of Redis. The mutex of the keyLimiter
-// guards it.
+// guards slots.
 type slots struct {
 	pending  map[int64]*permit // by number: permits that are neither done nor reported to Redis as sent
 	next     int64             // number that the next permit gets

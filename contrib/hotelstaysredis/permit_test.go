@@ -11,7 +11,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// The answer proves when the request arrived. One window and Margin later the slot is free again.
+// The answer proves when the request arrived.
 func TestSlotIsFreeOneWindowAfterItsRequestArrived(t *testing.T) {
 	for name, c := range map[string]struct {
 		margin   time.Duration
@@ -56,7 +56,7 @@ func TestSlotIsFreeOneWindowAfterItsRequestArrived(t *testing.T) {
 
 // If the limiter knows no travel times, it assumes that a request without an answer arrives within one window.
 func TestSlotOfAnUnansweredRequestIsHeldForTwoWindows(t *testing.T) {
-	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // time at which callers give up, to their number
+	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // time after which callers give up -> number of these callers
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 			a.take(t, key, 1) // one answer per minute is too little to estimate travel times
 			time.Sleep(time.Minute)

@@ -42,13 +42,11 @@ func within[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	return none, cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
-// runScript runs a Lua script within ctx, and converts the reply with the function read.
 func runScript[T any](ctx context.Context, client redis.UniversalClient, s *redis.Script, read func(*redis.Cmd) (T, error),
 	keys []string, args ...any) (T, error) {
 	return within(ctx, func(ctx context.Context) (T, error) { return read(s.Run(ctx, client, keys, args...)) })
 }
 
-// newID returns 8 random bytes as hex text.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -34,7 +34,6 @@ var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) e
 	},
 }
 
-// settings are the settings of one process.
 type settings struct{ Name, Redis, URL, AppKey, AppSecret string }
 
 // runCaller makes calls as fast as the shared rate limits allow, with the shared token. It continues after an outage of
@@ -110,7 +109,7 @@ func TestServerFleetKeepsTheLimitThroughFailures(t *testing.T) {
 	at := func(percent time.Duration) { time.Sleep(time.Until(begin.Add(percent * lasts / 100))) }
 	admin := connectTo(t, own.addr)
 	for flush := 5 * time.Second; flush < lasts; flush += 5 * time.Second {
-		timer := time.AfterFunc(time.Until(begin.Add(flush)), func() { _ = admin.ScriptFlush(t.Context()).Err() }) // it may be stopped
+		timer := time.AfterFunc(time.Until(begin.Add(flush)), func() { _ = admin.ScriptFlush(t.Context()).Err() }) // this Redis may have stopped
 		defer timer.Stop()
 	}
 	at(20)

@@ -32,14 +32,12 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// connectTo returns a client of the Redis at addr. The client is closed at the end of the test.
 func connectTo(t *testing.T, addr string) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	t.Cleanup(func() { client.Close() })
 	return client
 }
 
-// limiterAt returns a process whose limiter uses the Redis at addr.
 func limiterAt(t *testing.T, addr string, opts RateLimiterOptions) *process {
 	t.Helper()
 	p := newProcess(t, connectTo(t, addr), opts)
@@ -47,7 +45,6 @@ func limiterAt(t *testing.T, addr string, opts RateLimiterOptions) *process {
 	return p
 }
 
-// settle waits until a process has nothing more to report.
 func settle(t *testing.T, p *process) {
 	t.Helper()
 	require.Eventually(t, p.idle, 10*time.Second, 5*time.Millisecond)

@@ -73,7 +73,7 @@ func TestServerLimiterKeepsItsKeysIfOnlySomeProcessesMayReadInfo(t *testing.T) {
 	assert.Equal(t, []string{created[0], created[0], created[0]}, created, "otherwise the limiter would rest at every turn")
 }
 
-// A cluster refuses scripts with keys of several slots.
+// A cluster refuses scripts with keys of several hash slots.
 func TestServerClusterRunsEveryScript(t *testing.T) {
 	t.Parallel()
 	own := startServer(t, "--cluster-enabled", "yes")

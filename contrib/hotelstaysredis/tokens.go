@@ -72,7 +72,6 @@ func NewTokenStore(client redis.UniversalClient, opts TokenStoreOptions) (*Token
 		log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), leases: make(map[string]string)}, nil
 }
 
-// redisKeys returns the Redis keys of a token and of the lease for fetching it.
 func (s *TokenStore) redisKeys(key string) (token, lease string) {
 	hash := sha256.Sum256([]byte(key))
 	tag := s.prefix + ":{" + hex.EncodeToString(hash[:16]) + "}"
@@ -162,7 +161,6 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	return err
 }
 
-// compareAndDelete is a script that deletes a key if its value is ARGV[1].
 var compareAndDelete = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then
 	return redis.call('DEL', KEYS[1])

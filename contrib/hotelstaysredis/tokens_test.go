@@ -25,7 +25,6 @@ var (
 	newKey = types.NewSecret("a new key of thirty-two bytes...")
 )
 
-// withTokens runs a test with the token store of one process.
 func withTokens(t *testing.T, test func(t *testing.T, m *mini, l *link, s *TokenStore)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)
@@ -91,7 +90,7 @@ func TestStoresWithDifferentPrefixesShareNoTokens(t *testing.T) {
 	})
 }
 
-// A printed store also contains neither secrets nor the host.
+// A printed store contains no secret and no host.
 func TestKeysAndValuesInRedisContainNoSecret(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("the-secret-token"))
@@ -115,7 +114,7 @@ func TestKeysAndValuesInRedisContainNoSecret(t *testing.T) {
 }
 
 // If a token cannot be decrypted, it counts as missing, the store logs a warning, and the next Store overwrites it.
-func TestEncryptionKeysCanBeChanged(t *testing.T) {
+func TestTokenIsReadableOnlyWhileItsEncryptionKeyIsInKeys(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, l *link, _ *TokenStore) {
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, nil))

@@ -50,7 +50,6 @@ func (tr *traffic) drive(ctx context.Context, fleet ...*process) {
 	wg.Wait()
 }
 
-// driveFor is like drive, for the time d.
 func (tr *traffic) driveFor(d time.Duration, fleet ...*process) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -108,7 +107,7 @@ func (tr *traffic) send(permits ...hotelstays.Permit) {
 	}
 }
 
-// keptLimit asserts that in no span more requests arrived than the limit allows.
+// keptLimit asserts that no span has more arrivals than the limit allows.
 func (tr *traffic) keptLimit(t *testing.T, span time.Duration) {
 	t.Helper()
 	assert.NotEmpty(t, tr.arrived)
@@ -124,10 +123,9 @@ func (tr *traffic) longestPause(p *process, start, end time.Time) (longest time.
 	return longest
 }
 
-// span returns a random duration between the two durations.
 func span(from, to time.Duration) time.Duration { return from + rand.N(to-from+1) }
 
-// between counts the times in a period. The parameter from belongs to the period, and the parameter to does not.
+// between counts the times t with from <= t < to.
 func between(times []time.Time, from, to time.Time) (n int) {
 	for _, at := range times {
 		if !at.Before(from) && at.Before(to) {
@@ -150,7 +148,7 @@ func busiest(times []time.Time, span time.Duration) int {
 	return most
 }
 
-// used returns which share of the limit the requests used: one second ÷ the mean time in which limit requests arrived.
+// used returns the used share of the limit: 1 if limit requests arrive in a second, and 0.5 if they need two seconds.
 func used(times []time.Time, limit int) float64 {
 	var sum time.Duration
 	rounds := len(times) - limit

@@ -125,8 +125,7 @@ func TestSlotsGrantedAgainAfterALostReplyHaveAFullLease(t *testing.T) {
 	})
 }
 
-// Redis has lost its data, or its clock was set back, so it does not know which requests were sent. The size of the
-// change does not matter.
+// Redis has lost its data, or its clock was set back, so Redis does not know which requests were sent.
 func TestRedisGrantsNoSlotForAWhileAfterItLostItsData(t *testing.T) {
 	for name, lose := range map[string]func(m *mini){
 		"data flushed":   func(m *mini) { m.FlushAll() },

@@ -98,7 +98,7 @@ func New(cfg Options) (*Bookings, error) {
 // every process that may work on bookings. One such process can do all the work; with two of them, the work continues
 // if one process ends.
 //
-// If RescueStuckJobsAfter is not set, Configure sets it to 2 minutes, or to a minute more than JobTimeout if that is
+// If RescueStuckJobsAfter is not set, Configure sets it to 2 minutes or to JobTimeout plus a minute, whichever is
 // longer. After that time River gives the job of a dead process to another process. River looks for such jobs every 30
 // seconds.
 func (b *Bookings) Configure(cfg *river.Config) error {

@@ -26,7 +26,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// testKeys encrypt the requests of the tests.
 var testKeys = []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
 
 // unconnected returns Bookings that can reach neither a service nor a database.
@@ -48,7 +47,6 @@ func unconnectedConfig(t *testing.T) Options {
 		OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}}
 }
 
-// jobOf returns the job of a booking, as a worker receives it.
 func jobOf(t *testing.T, attempt int, a args) *river.Job[bookingJob] {
 	t.Helper()
 	text, err := json.Marshal(a)
@@ -56,7 +54,6 @@ func jobOf(t *testing.T, attempt int, a args) *river.Job[bookingJob] {
 	return &river.Job[bookingJob]{JobRow: &rivertype.JobRow{Attempt: attempt, Kind: a.Kind(), EncodedArgs: text}}
 }
 
-// argsOf returns the arguments of a booking's job.
 func argsOf(t *testing.T, b *Bookings, booking durable.Booking) args {
 	t.Helper()
 	state, err := json.Marshal(booking)
@@ -132,7 +129,6 @@ func TestInvalidRequestIsRefused(t *testing.T) {
 	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelOrder{CustomerReferenceNo: "ref\x00"}), "character NUL")
 }
 
-// request returns a valid request.
 func request(reference string) *hotelstays.BookRequest {
 	return &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
 		Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
@@ -216,7 +212,7 @@ func TestFailuresUseUpOnlySomeAttemptsOfAJob(t *testing.T) {
 		assert.Equal(t, !counted, errors.As(err, new(*river.JobSnoozeError)), "attempt %d: %v", attempt, err)
 	}
 	given := errors.New("given up")
-	for _, asked := range []error{river.JobSnooze(time.Hour), river.JobCancel(given)} { // OnOutcome may return these
+	for _, asked := range []error{river.JobSnooze(time.Hour), river.JobCancel(given)} { // OnOutcome may return these errors of River
 		assert.Equal(t, asked, b.failed(t.Context(), &rivertype.JobRow{Attempt: countedFailures}, &durable.Row{}, asked))
 	}
 }

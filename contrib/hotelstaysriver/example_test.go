@@ -68,7 +68,7 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		outcome, err := bookings.Send(ctx, req.CustomerReferenceNo) // in this process or another
+		outcome, err := bookings.Send(ctx, req.CustomerReferenceNo) // another process may also call Send
 		var unknown *hotelstays.OutcomeUnknownError
 		switch {
 		case errors.As(err, &unknown):

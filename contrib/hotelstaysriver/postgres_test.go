@@ -38,7 +38,6 @@ import (
 
 var databaseURL = os.Getenv("HOTELSTAYS_POSTGRES_URL")
 
-// crash makes PostgreSQL crash and restart.
 var crash = chaostest.ShellCrash("HOTELSTAYS_POSTGRES_RESTART")
 
 func TestMain(m *testing.M) {
@@ -244,7 +243,6 @@ func (w *world) marked(reference string) {
 	w.change(reference, sentUntil(time.Now().Add(time.Minute)))
 }
 
-// ends ends a booking.
 func (w *world) ends(reference string, ending durable.Ending) {
 	w.Helper()
 	w.change(reference, func(b bookingstest.Booking) bookingstest.Booking { b.Ending = ending; return b })
@@ -309,7 +307,6 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 	return err
 }
 
-// fetchedJob is a job that a worker has fetched.
 type fetchedJob struct {
 	*rivertype.JobRow
 	kind durable.Kind
@@ -326,7 +323,6 @@ func fetch(w *world, kind durable.Kind, reference string) fetchedJob {
 	return fetchedJob{job, kind}
 }
 
-// run works on a job.
 func (w *world) run(ctx context.Context, job fetchedJob) error {
 	return (&worker[bookingJob]{b: w.Bookings, kind: job.kind}).Work(ctx, &river.Job[bookingJob]{JobRow: job.JobRow})
 }
@@ -367,13 +363,11 @@ func (w *world) asleep() (asleep bool) {
 // chaosStuck is the time after which a running job is rescued, whether its process is dead or not.
 const chaosStuck = 5 * time.Second
 
-// enginePlan configures a process.
 type enginePlan struct {
 	Schema string
 	bookingstest.Plan
 }
 
-// work runs River's workers until ctx ends.
 func work(ctx context.Context, bookings *Bookings) error {
 	cfg := &river.Config{Schema: bookings.cfg.Schema, TestOnly: true,
 		FetchPollInterval: 100 * time.Millisecond, FetchCooldown: 50 * time.Millisecond}
@@ -394,7 +388,7 @@ func work(ctx context.Context, bookings *Bookings) error {
 // engine books and works until it is killed, or its standard input ends.
 func engine(plan enginePlan) error {
 	ctx := chaostest.UntilClosed()
-	// PostgreSQL ends the transactions of a frozen process: those of River and those of the caller.
+	// In a frozen process, PostgreSQL ends the transactions of River and of the caller.
 	pool, err := openPool(ctx, plan.Schema, map[string]string{"idle_in_transaction_session_timeout": "5000"})
 	if err != nil {
 		return err
@@ -419,9 +413,8 @@ func engine(plan enginePlan) error {
 // of faults and kills.
 func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	seed := chaostest.Seed()
-	// Survive fails if no booking ends within a lease. So the lease must be longer than a recovery, and longer than
-	// 14 s, after which hurry replaces a dead leader. The first frozen process stays frozen for one and a half
-	// leases.
+	// Survive fails if no booking ends for the time lease. So lease must be longer than a recovery, and than the 14 s
+	// after which hurry replaces a dead leader. The first frozen process stays frozen for one and a half leases.
 	bookings, accounts, lease := 200, 3, 30*time.Second
 	if testing.Short() {
 		bookings, lease = 40, 25*time.Second
@@ -460,7 +453,7 @@ func (w *world) hurry(ctx context.Context, d time.Duration, bookings int) {
 	if rand.IntN(5) == 0 { // a new leader rescues jobs immediately, an old leader every 30 seconds
 		_ = w.store.river.Notify().RequestResign(ctx)
 	}
-	// A leader renews its term of 15 s every 5 s. This makes the term of a dead leader end sooner.
+	// A leader renews its term of 15 s every 5 s. The UPDATE makes the term of a dead leader end sooner.
 	_, _ = w.pool.Exec(ctx, `UPDATE river_leader SET expires_at = now() + $1::interval WHERE name IN (SELECT name FROM river_leader
 		WHERE expires_at > now() + $1::interval FOR UPDATE SKIP LOCKED)`, 8*time.Second)
 	soon, cancel := context.WithTimeout(ctx, 200*time.Millisecond)

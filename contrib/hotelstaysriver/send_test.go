@@ -34,8 +34,8 @@ func TestNULInAnOfferIsRemoved(t *testing.T) {
 	require.ErrorContains(t, w.BeginAlone(w.Request("ref-1\x00")), "NUL")
 }
 
-// An order may still appear after its job was cancelled. The next round takes this into account, even in a
-// transaction that does not see the cancelled job.
+// An order may still appear after its job was cancelled, even if the transaction of the next round does not see the
+// cancelled job.
 func TestNextRoundWaitsForTheOrderOfACancelledJob(t *testing.T) {
 	for _, isolation := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
 		t.Run(string(isolation), func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 				return err
 			}
 			hung <- struct{}{}
-			<-release // it ignores the end of ctx
+			<-release // OnOutcome ignores the end of ctx
 			return nil
 		}
 	})

@@ -34,7 +34,6 @@ type store struct {
 	idle             time.Duration // maximum time that a transaction may be idle
 }
 
-// nameIn returns the quoted name of a table or type, with the schema if it is not empty.
 func nameIn(schema, name string) string {
 	if schema == "" {
 		return pgx.Identifier{name}.Sanitize()
@@ -42,7 +41,6 @@ func nameIn(schema, name string) string {
 	return pgx.Identifier{schema, name}.Sanitize()
 }
 
-// liveStates are the states of a job that has not ended.
 var liveStates = []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
 	rivertype.JobStateRunning, rivertype.JobStateScheduled,
@@ -75,7 +73,8 @@ func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx
 }
 
 // Insert inserts a job. If the reference has a live job, it locks and returns that job instead. It does not lock an
-// ended job of the reference, because a transaction that has locked the ended job may wait for the new job.
+// ended job of the reference: a transaction that has locked the ended job may wait for the new job, which would be a
+// deadlock.
 func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before *durable.Row, err error) {
 	if err := check(tx, row.Reference); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// countedFailures is the number of the first attempt whose failure River does not count. River counts the
-	// failures of earlier attempts. So over thirty thousand attempts remain for processes that die.
+	// From attempt countedFailures on, River counts no failure. So over thirty thousand attempts remain for processes
+	// that die.
 	countedFailures = 1000
 	// maxFailurePause is the longest pause before a failed job is tried again.
 	maxFailurePause = 5 * time.Minute
@@ -31,7 +31,6 @@ const (
 	turnsPause = time.Second
 )
 
-// worker is River's worker for the jobs of one kind.
 type worker[A river.JobArgs] struct {
 	river.WorkerDefaults[A]
 	b         *Bookings

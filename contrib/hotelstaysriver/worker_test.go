@@ -111,7 +111,7 @@ func TestRunThatLostItsJobStoresAndDeliversNothing(t *testing.T) {
 
 // With River's default policy the ninth pause would be two hours. Every error of OnOutcome is a failure, even an error
 // that matches ErrMoved.
-func TestNextRetryDecidesThePauseAfterAFailure(t *testing.T) {
+func TestRiverUsesThePausesOfNextRetry(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error {
 			return fmt.Errorf("failed: %w", durable.ErrMoved)
@@ -247,7 +247,7 @@ func TestRetryReopensAJobThatRiverCancelled(t *testing.T) {
 	require.NoError(t, w.Engine.Retry(t.Context(), "ref-1"))
 	failing := bookingstest.NoPoll
 	failing.Times = 1
-	w.Inject(failing) // the job sleeps again, and River does not cancel the sleeping job
+	w.Inject(failing) // after the failed poll the job sleeps again, and River does not cancel it
 	w.Work()
 	w.HasState("ref-1", durable.EndingFound, time.Minute)
 }
@@ -275,7 +275,7 @@ func TestWakeEndsWithItsCtxWhileAWorkerHasTheJob(t *testing.T) {
 }
 
 // Pools behind PgBouncer use query modes without prepared statements.
-func TestEveryQueryExecModeWorks(t *testing.T) {
+func TestBookingWorksInEachQueryExecMode(t *testing.T) {
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec,
 		pgx.QueryExecModeSimpleProtocol} {
 		t.Run(mode.String(), func(t *testing.T) {
@@ -359,7 +359,7 @@ func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 			return ctx.Err()
 		}
 	})
-	w.store.idle = time.Second // after this PostgreSQL ends the transaction
+	w.store.idle = time.Second // after this time PostgreSQL ends the transaction
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.Fleet.Pass(time.Minute)
 	job := fetch(w, durable.KindBooking, "ref-1")

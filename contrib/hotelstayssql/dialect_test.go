@@ -30,7 +30,6 @@ func TestEachDialectTranslatesAStatement(t *testing.T) {
 	}
 }
 
-// fake is a driver that does nothing.
 type fake struct{}
 
 func (f *fake) Connect(context.Context) (driver.Conn, error) { return f, nil }
@@ -67,7 +66,7 @@ func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 	_, err = s.Claim(t.Context(), nil, time.Minute)
 	assert.ErrorContains(t, err, "hotelstayssql: claiming an event: the event has no keys")
 	_, err = s.Claim(t.Context(), []string{"key"}, time.Nanosecond)
-	assert.ErrorContains(t, err, "the lease or retention of 1ns is shorter than a microsecond")
+	assert.ErrorContains(t, err, "the lease or retention is 1ns; it must be at least 1 µs")
 	assert.ErrorContains(t, s.Done(t.Context(), []string{"key"}, 0), "finishing an event: the lease or retention of 0s is shorter")
 	assert.ErrorContains(t, s.Release(t.Context(), nil), "releasing an event: the event has no keys")
 	_, err = s.Claim(t.Context(), []string{strings.Repeat("x", maxKey+1)}, time.Minute)

@@ -94,8 +94,8 @@ func (s *EventStore) claimKeys(ctx context.Context, tx *sql.Tx, keys [][]byte, c
 	return s.claimState(ctx, tx, keys, claim)
 }
 
-// claimState returns ClaimGranted if all keys have the given claim, ClaimDone if another key is handled, and otherwise
-// ClaimBusy.
+// claimState returns ClaimDone if a key of another claim is handled, ClaimGranted if all keys have the given claim, and
+// otherwise ClaimBusy.
 func (s *EventStore) claimState(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64) (hotelstays.ClaimState, error) {
 	args := []any{claim, claim}
 	for _, key := range keys {
@@ -152,7 +152,6 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// remove deletes the rows of keys that meet an SQL condition.
 func (s *EventStore) remove(ctx context.Context, keys []string, condition string, args ...any) error {
 	return s.withKeys(ctx, s.db.inTx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
 		for _, key := range keys {
@@ -185,7 +184,7 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 		case err != nil:
 			return err
 		case state == hotelstays.ClaimBusy:
-			return errors.New("another delivery of the event is being handled; the sender may deliver it again; with HandleTx, leave WebhookOptions.Store unset")
+			return errors.New("a handler with WebhookOptions.Store has claimed the event; with HandleTx, leave WebhookOptions.Store unset")
 		case state == hotelstays.ClaimDone:
 			return errRollback
 		}
@@ -215,7 +214,7 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, func(*sql.Tx) error) error,
 	keys []string, span time.Duration, fn func(*sql.Tx, [][]byte) error) error {
 	if span < time.Microsecond {
-		return fmt.Errorf("the lease or retention of %s is shorter than a microsecond", span)
+		return fmt.Errorf("the lease or retention is %s; it must be at least 1 µs", span)
 	}
 	if len(keys) == 0 {
 		return errors.New("the event has no keys; pass at least one")
@@ -239,7 +238,6 @@ func (s *EventStore) pruneSometimes(ctx context.Context) {
 	}
 }
 
-// prune removes up to pruneBatch expired keys.
 func (s *EventStore) prune(ctx context.Context) error {
 	rows, err := s.db.QueryContext(ctx, s.db.dialect.sql(`SELECT event_key FROM hotelstays_events
 		WHERE expires_at <= {now} ORDER BY expires_at LIMIT ?`), pruneBatch)

@@ -21,7 +21,8 @@ type JournalOptions = durable.Options[*sql.Tx]
 // processes may use the same tables, also for several accounts.
 //
 // A Journal also has the methods of durable.Engine. On SQLite, or with a pool of one connection, call only BeginTx and
-// CancelTx while your own transaction is open, and pass that transaction. Other methods would wait for it.
+// CancelTx while your own transaction is open, and pass that transaction. Other methods would wait for your
+// transaction.
 type Journal struct {
 	*durable.Engine[*sql.Tx]
 
@@ -56,7 +57,6 @@ func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, err
 	return j, nil
 }
 
-// countTimeout is the time limit of countOthers.
 const countTimeout = 10 * time.Second
 
 // Run sends bookings for which nobody called Send, polls for the orders of bookings with an unknown outcome, sends

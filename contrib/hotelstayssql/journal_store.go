@@ -233,8 +233,7 @@ func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row,
 	return nil
 }
 
-// List returns up to limit open rows that come behind the row in the parameter after, ordered by account and reference.
-// If the parameter all is false, it returns only rows of that row's account.
+// List returns open rows, ordered by account and reference.
 func (s *journalStore) List(ctx context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
 	account := []byte(after.Account)
 	page, err := s.page(ctx, after.Kind, `account = ? AND reference > ? ORDER BY reference`, limit, account, []byte(after.Reference))

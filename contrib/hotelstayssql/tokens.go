@@ -154,7 +154,7 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	ok, err := s.db.exec(ctx, `UPDATE hotelstays_tokens SET sealed = ?, expires_at = `+expires+` WHERE token_key = ? AND lease = ?`,
 		append(append([]any{sealed}, life...), row, lease)...)
 	if err == nil && !ok {
-		err = errors.New("another process has taken the lease during the fetch, so this token was not stored; is FetchLease too short?")
+		err = errors.New("another process took the lease during the fetch, so this token was not stored; set a longer FetchLease if this repeats")
 	}
 	return err
 }

@@ -48,7 +48,6 @@ type Options struct {
 }
 
 const (
-	// perPage is how many rows a page has.
 	perPage = 50
 	// maxReason bounds the reason of an action, in characters.
 	maxReason = 500

@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// exported maps the name of each exported metric, as queries use it, to the metric's labels.
+// exported returns the labels of each exported metric, by the name of the metric in queries.
 func exported(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := prometheus.NewRegistry()

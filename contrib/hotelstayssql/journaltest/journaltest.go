@@ -24,12 +24,11 @@ import (
 )
 
 // PassTime moves the times of open bookings, cancellations and followed orders of all accounts in the database back by
-// d. If the function in the parameter which is not nil, PassTime moves only bookings for which this function returns
-// true. It then also leaves out each cancellation whose Cancel may be in progress. A row that changes meanwhile, or
-// that a process has locked, keeps its times.
+// d. The function which, if not nil, selects the bookings. PassTime then also leaves out each cancellation whose Cancel
+// may be in progress. A row that changes meanwhile, or that a process has locked, keeps its times.
 //
-// Use [PollsOnly] to leave out bookings whose Book may be in progress. Otherwise Run takes over such a
-// booking while its Book still runs.
+// Use [PollsOnly] to leave out bookings whose Book may be in progress. Otherwise Run takes over such a booking while
+// its Book still runs.
 func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
 	var problems []error
 	for _, t := range []table{

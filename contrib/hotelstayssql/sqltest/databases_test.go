@@ -92,7 +92,7 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	switch dialect {
 	case hotelstayssql.SQLite:
 		db.driver = "sqlite"
-		// synchronous(off) is faster. A crash of the machine may then lose commits, as on the test servers.
+		// Like the settings of the test servers, synchronous(off) is fast, but a crash of the machine may lose commits.
 		db.dsn = "file:" + filepath.Join(t.TempDir(), name) +
 			"?mode=rwc&_pragma=busy_timeout(20000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"
 	case hotelstayssql.PostgreSQL:
@@ -109,7 +109,6 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	return db
 }
 
-// onServer executes the statement setup immediately, and the statement cleanup at the end of the test.
 func onServer(t testing.TB, driver, dsn, setup, cleanup string) {
 	t.Helper()
 	server, err := sql.Open(driver, dsn)
@@ -174,7 +173,6 @@ func (d *database) exec(t testing.TB, statement string, args ...any) {
 	require.NoError(t, err)
 }
 
-// number returns the number that a query yields.
 func (d *database) number(t testing.TB, statement string, args ...any) (n int64) {
 	t.Helper()
 	require.NoError(t, d.QueryRowContext(t.Context(), d.translate(statement), args...).Scan(&n))
@@ -266,7 +264,6 @@ func (l *link) record(text string, args []driver.NamedValue) {
 	l.statements = append(l.statements, statement{text, args})
 }
 
-// executed returns the recorded statements.
 func (l *link) executed() []statement {
 	l.mu.Lock()
 	defer l.mu.Unlock()

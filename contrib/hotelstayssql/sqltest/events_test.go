@@ -123,7 +123,6 @@ func event(id, body string) *hotelstays.WebhookEvent {
 	return &hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref", Kind: types.EventOrderPaid, Signed: true, Raw: []byte(body)}
 }
 
-// withEvents runs a test with an EventStore on each database.
 func withEvents(t *testing.T, test func(t *testing.T, db *database, s *hotelstayssql.EventStore)) {
 	t.Helper()
 	onEach(t, func(t *testing.T, db *database) { test(t, db, newEvents(t, db.DB, db.dialect)) })
@@ -250,7 +249,7 @@ func TestFleetCanChangeFromClaimToHandleTx(t *testing.T) {
 	assert.EqualValues(t, 1, db.handled(t))
 }
 
-// Two events have the same body, and so a common key, so that transactions wait for each other.
+// Events with the same body have a common key, so their transactions wait for each other.
 func TestTwoProcessesHandleAnEventOnce(t *testing.T) {
 	const events, callers = 16, 10
 	onEachAlone(t, func(t *testing.T, db *database) {

@@ -154,7 +154,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 			db.exec(t, "DROP TABLE hotelstays_"+table)
 		}
 		for name, c := range calls {
-			if err := c.call("the-reference"); name != "Check" && name != "Migrate" { // these two report another version of the tables
+			if err := c.call("the-reference"); name != "Check" && name != "Migrate" { // Check and Migrate report another version of the tables
 				require.ErrorContains(t, err, "hotelstayssql: ", name)
 				assert.ErrorContains(t, err, "; call Migrate, or check the database's name and search path", name)
 				assert.NotContains(t, err.Error(), "the-token")

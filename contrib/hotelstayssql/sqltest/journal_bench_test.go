@@ -35,7 +35,6 @@ const (
 	each    = 8 // bookings per booker in a round
 )
 
-// method is a method of booking, with the durations of its rounds.
 type method struct {
 	name   string
 	book   func(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
@@ -43,7 +42,6 @@ type method struct {
 	times  []time.Duration
 }
 
-// round makes all bookings of a round, and records its duration.
 func (m *method) round(b *testing.B, account bookingstest.Account) {
 	start := time.Now()
 	if err := m.bookAll(b.Context(), account.Request); err != nil {
@@ -71,7 +69,7 @@ func (m *method) bookAll(ctx context.Context, request func(reference string) *ho
 	return errors.Join(errs...)
 }
 
-// ratio returns the median of the ratios: duration of m's round ÷ duration of the round of the method base.
+// ratio returns the median of this quotient: duration of m's round ÷ duration of base's round.
 func (m *method) ratio(base *method) float64 {
 	var ratios []float64
 	for i, took := range m.times {
@@ -303,7 +301,6 @@ func benchmarkFollowedOrders(b *testing.B, dialect hotelstayssql.Dialect, users 
 	require.EqualValues(b, 0, db.number(b, `SELECT COALESCE(SUM(changes), 0) FROM bookings`))
 }
 
-// cpuTime returns the CPU time of this process.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {

@@ -48,7 +48,8 @@ func (p *process) changes(reference string) int64 {
 	return p.db.number(p, `SELECT changes FROM bookings WHERE reference = ?`, reference)
 }
 
-// An OnOrder that ignores its ctx blocks one worker of one process. Other processes do not call it for that row.
+// An OnOrder that ignores its ctx blocks one worker of one process. Other processes do not call OnOrder for the same
+// row.
 func TestHangingOnOrderBlocksOneWorkerOfOneProcess(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		end, calls := make(chan struct{}), atomic.Int32{}

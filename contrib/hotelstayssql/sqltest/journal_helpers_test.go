@@ -54,7 +54,6 @@ func (d *database) caller() bookingstest.Database[*sql.Tx] {
 	}
 }
 
-// journal opens the journal of a process.
 func (d *database) journal(pool *sql.DB, opts hotelstayssql.JournalOptions, change journalOptions) (*hotelstayssql.Journal, error) {
 	if opts.PollInterval = cmp.Or(opts.PollInterval, 20*time.Millisecond); change != nil {
 		change(&opts)
@@ -104,7 +103,6 @@ func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOption
 	}
 }
 
-// process is a process with a journal.
 type process struct {
 	*bookingstest.World[*sql.Tx]
 	*durable.Engine[*sql.Tx]
@@ -198,7 +196,6 @@ func (p *process) count(where string, args ...any) int64 {
 
 func (p *process) polls() int { return p.Ledger().Count(hotelstays.OpQueryOrders) }
 
-// sealed returns the stored request of a booking.
 func (p *process) sealed(reference string) (request []byte) {
 	p.Helper()
 	require.NoError(p, p.db.QueryRowContext(p.Context(), p.db.translate(`SELECT request FROM hotelstays_journal WHERE reference = ?`),

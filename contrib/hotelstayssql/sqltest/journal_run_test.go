@@ -49,7 +49,7 @@ func TestManyBookingsArePolledInLittleMemory(t *testing.T) {
 func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 	t.Helper()
 	db := create(t, hotelstayssql.SQLite)
-	require.NoError(t, db.Close()) // its connections were opened outside the bubble
+	require.NoError(t, db.Close()) // a bubble cannot use connections that were opened outside
 	synctest.Test(t, func(t *testing.T) {
 		inside := &database{dialect: db.dialect, driver: db.driver, dsn: db.dsn}
 		inside.DB = inside.open(t)
@@ -181,11 +181,11 @@ func TestHangingStatementEndsWithinTheLease(t *testing.T) {
 				}
 				// The hanging process may hold SQLite's only write lock, and another process would wait for it in real time.
 				stop := p.through(p.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).Work()
-				ended(2, time.Minute+15*time.Second) // in the other process
+				ended(2, time.Minute+15*time.Second) // the other process ends two bookings
 				stop()
 				time.Sleep(time.Minute)
 				assert.LessOrEqual(t, end(), row.limit)
-				ended(3, 5*time.Minute) // in the process whose statement hung
+				ended(3, 5*time.Minute) // the process whose statement hung ends the third booking
 				stopHanging()
 				assert.Equal(t, map[string]int{many(0): 1, many(1): 1, many(2): 1}, p.OrdersMade())
 			})

@@ -174,7 +174,6 @@ func TestNothingIsSentIfTheDatabaseIsReadOnlyOrHasANewerSchema(t *testing.T) {
 	})
 }
 
-// List reads more rows than one statement returns.
 func TestListReadsSeveralPages(t *testing.T) {
 	p := inProcess(t, nil)
 	p.fill(250, nil)

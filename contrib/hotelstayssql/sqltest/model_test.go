@@ -175,7 +175,6 @@ type following struct {
 	before struct{ delivered, cancelled int } // counts of earlier rounds and cancellations
 }
 
-// open opens the journal of a process.
 func (d *following) open(pool *sql.DB, transport http.RoundTripper) *hotelstayssql.Journal {
 	set := func(ctx context.Context, tx *sql.Tx, what string, args ...any) error {
 		_, err := d.Fleet.Exec(ctx, tx, `UPDATE bookings SET `+what, args...)
@@ -243,7 +242,7 @@ func (d *following) let(a *actor, op model.Op, err error) {
 var tableOf = map[string]string{string(durable.KindBooking): "hotelstays_journal", string(durable.KindCancel): "hotelstays_cancels",
 	string(durable.KindOrder): "hotelstays_orders"}
 
-// claim lets a process look for work until it looks for rows of the given kind. Its looks for rows of other kinds fail.
+// claim makes a process look for rows of the given kind. Its earlier searches, for rows of other kinds, fail.
 func (d *following) claim(a *actor, kind string) {
 	for range 5 {
 		if a.run(func(ctx context.Context) { assert.NoError(d.t, a.journal.Run(ctx)) }); a.holds() != "" {
@@ -323,7 +322,6 @@ func (d *following) do(step model.Step) {
 	}
 }
 
-// received returns how many outcomes and cancellations OnOutcome and OnCancel have received.
 func (d *following) received() (delivered, cancelled int) {
 	require.NoError(d.t, d.db.QueryRowContext(d.t.Context(), `SELECT ended, cancels FROM bookings`).Scan(&delivered, &cancelled))
 	return delivered, cancelled

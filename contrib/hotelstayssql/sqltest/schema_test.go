@@ -32,7 +32,7 @@ func TestManyProcessesMayMigrateAtTheSameTime(t *testing.T) {
 	})
 }
 
-// In the middle of a migration, another process migrates the same tables. It does not wait for locks.
+// In the middle of a migration, another process, which waits for no lock, migrates the same tables.
 func TestMigrateSurvivesAnotherMigration(t *testing.T) {
 	db := inDatabase(t)
 	db.exec(t, "DELETE FROM hotelstays_schema WHERE version > 1")

@@ -28,17 +28,15 @@ var facts = hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 	Pending: []types.OrderStatus{4}, Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3},
 }}
 
-// storeOutcome stores the outcome of a booking.
 func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1 WHERE reference = $2`,
 		durable.EndingOf(outcome), outcome.Recovery.CustomerReferenceNo)
 	if err == nil && durable.EndingOf(outcome) == durable.EndingFound {
-		err = storeOrder(ctx, tx, outcome.Order) // it may be confirmed already
+		err = storeOrder(ctx, tx, outcome.Order) // the order may be confirmed already
 	}
 	return err
 }
 
-// storeChange stores a change of an order.
 func storeChange(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {
 	return storeOrder(ctx, tx, change.After)
 }
@@ -49,13 +47,11 @@ func storeOrder(ctx context.Context, tx *sql.Tx, order *types.Order) error {
 	return err
 }
 
-// storeCancel stores how a cancellation has ended.
 func storeCancel(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
 	_, err := tx.ExecContext(ctx, `UPDATE bookings SET cancellation = $1 WHERE reference = $2`, c.Ending, c.CustomerReferenceNo)
 	return err
 }
 
-// run runs the service until ctx ends.
 func run(ctx context.Context, cfg config) error {
 	client, err := hotelstays.New(cfg.BaseURL, cfg.credential(), hotelstays.WithServiceFacts(facts))
 	if err != nil {
@@ -93,9 +89,8 @@ func run(ctx context.Context, cfg config) error {
 	return journal.Run(ctx) // it finishes the bookings of a dead process, too
 }
 
-// book books a stay.
 func book(ctx context.Context, journal *hotelstayssql.Journal, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
-	err := journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error { // both are committed, or neither
+	err := journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error { // the booking and your row are committed together
 		if err := journal.BeginTx(ctx, tx, req, hotelstays.WithTraceID(req.CustomerReferenceNo)); err != nil {
 			return err
 		}
@@ -124,7 +119,6 @@ func cancel(ctx context.Context, journal *hotelstayssql.Journal, reference, sess
 	})
 }
 
-// config is the configuration of the service.
 type config struct {
 	bookingstest.Account
 	BaseURL, File, WebhookSecret string

@@ -234,7 +234,7 @@ func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 		reads := p.polls()
 		pool, link := db.process(t)
 		stop := p.through(pool, db.followBookings).Work()
-		p.Eventually("all orders are read", func() bool { // a leased row would be due earlier
+		p.Eventually("all orders are read", func() bool { // a row that a worker has leased is due within a minute
 			return db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().Add(2*time.Minute).UnixMicro()) == 0
 		})
 		stop()
@@ -305,7 +305,7 @@ func TestFirstLookForDueRowsFindsTheBookingOfAQuietAccount(t *testing.T) {
 				booking.Recovery.Fingerprint = quiet.Account()
 			}
 		})
-		db.exec(t, `UPDATE hotelstays_journal SET live = 2 WHERE reference = ?`, []byte(many(0))) // it has ended
+		db.exec(t, `UPDATE hotelstays_journal SET live = 2 WHERE reference = ?`, []byte(many(0))) // this booking has ended
 		pool, link := db.process(t)
 		o := p.Options
 		known := map[string]*hotelstays.Client{noisy.Account(): noisy, quiet.Account(): quiet}

@@ -53,7 +53,7 @@ func mustStore(t *testing.T, s *hotelstayssql.TokenStore, value string) {
 	require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret(value), Expiry: time.Now().Add(time.Hour)}))
 }
 
-// A process is frozen while it fetches. Its late token never overwrites a newer token.
+// A process is frozen while it fetches a token.
 func TestLateTokenNeverReplacesANewerToken(t *testing.T) {
 	db := inDatabase(t)
 	pool, link := db.process(t)
@@ -117,7 +117,7 @@ func TestLostLeaseIsNotRenewed(t *testing.T) {
 }
 
 // A token that cannot be decrypted counts as missing. Load logs a warning, and the next Store overwrites the token.
-func TestEncryptionKeysCanBeChanged(t *testing.T) {
+func TestTokenIsReadableOnlyWhileItsEncryptionKeyIsInKeys(t *testing.T) {
 	db := inDatabase(t)
 	var log bytes.Buffer
 	with := func(keys ...types.Secret) *hotelstayssql.TokenStore {
