@@ -45,7 +45,7 @@ func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 		assert.ErrorContains(t, err, "hotelstaysredis: claiming an event: the event has no keys")
 		_, err = a.Claim(t.Context(), []string{"id"}, time.Microsecond)
 		assert.ErrorContains(t, err, "it must be at least 1 ms")
-		assert.ErrorContains(t, a.Done(t.Context(), []string{"id"}, 0), "finishing an event: the lease or retention of 0s is shorter")
+		assert.ErrorContains(t, a.Done(t.Context(), []string{"id"}, 0), "finishing an event: the lease or retention is 0s")
 		assert.ErrorContains(t, a.Release(t.Context(), nil), "releasing an event: the event has no keys")
 		assert.Zero(t, l.commands.Load())
 

@@ -67,7 +67,7 @@ func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 	assert.ErrorContains(t, err, "hotelstayssql: claiming an event: the event has no keys")
 	_, err = s.Claim(t.Context(), []string{"key"}, time.Nanosecond)
 	assert.ErrorContains(t, err, "the lease or retention is 1ns; it must be at least 1 µs")
-	assert.ErrorContains(t, s.Done(t.Context(), []string{"key"}, 0), "finishing an event: the lease or retention of 0s is shorter")
+	assert.ErrorContains(t, s.Done(t.Context(), []string{"key"}, 0), "finishing an event: the lease or retention is 0s")
 	assert.ErrorContains(t, s.Release(t.Context(), nil), "releasing an event: the event has no keys")
 	_, err = s.Claim(t.Context(), []string{strings.Repeat("x", maxKey+1)}, time.Minute)
 	assert.ErrorContains(t, err, "a key has 1025 bytes; the limit is 1024")

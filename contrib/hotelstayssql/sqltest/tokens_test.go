@@ -87,7 +87,7 @@ func TestLateTokenNeverReplacesANewerToken(t *testing.T) {
 		release()
 	})
 	late := hotelstays.Token{Value: types.NewSecret("older")}
-	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "another process has taken the lease")
+	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "another process took the lease")
 	assert.Equal(t, "newer", mustLoad(t, s).Value.Reveal())
 	release()
 	mustStore(t, s, "without a lease")
@@ -169,7 +169,7 @@ func TestLateReleaseKeepsTheNextLease(t *testing.T) {
 	first()
 	third := lease(other)
 	mustStore(t, other, "newer")
-	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")}), "another process has taken the lease")
+	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")}), "another process took the lease")
 	assert.Equal(t, "newer", mustLoad(t, other).Value.Reveal())
 	second()
 	third()
