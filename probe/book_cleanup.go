@@ -69,7 +69,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	return errors.Join(failed, err, s.endAll(ctx, j, late))
 }
 
-// endAll cancels the orders of all entries at the same time, because each may take minutes.
+// endAll cancels the orders of all entries at the same time, because one cancellation may take minutes.
 func (s *session) endAll(ctx context.Context, j *journal, entries []*JournalEntry) error {
 	if n := len(entries); n > 0 {
 		s.waits(fmt.Sprintf("the cancellation of %d bookings, or the proof that they do not exist", n), visible+confirming)

@@ -106,8 +106,8 @@ type journal struct {
 	broken error
 }
 
-// openJournal locks and reads a journal. It removes an incomplete last line, which a crash leaves behind. The run had not
-// sent the request of this line yet.
+// openJournal locks and reads a journal. It removes an incomplete last line, which a crash leaves behind: Book was
+// not sent yet, or an earlier line names the booking.
 func openJournal(path string) (_ *journal, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user chooses the path
 	if err != nil {

@@ -35,7 +35,7 @@ type call struct {
 type answer struct {
 	*Exchange
 	op  operation
-	err error // why no answer came, or nil
+	err error
 	// cause is the error that the client returned, even if an answer came. It shows whether a Book may have been executed.
 	cause error
 	coded

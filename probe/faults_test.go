@@ -90,7 +90,6 @@ func scopeless() func(*reply) {
 	}
 }
 
-// tooMany makes the answer an HTTP 429.
 func (a *reply) tooMany() {
 	a.refuse(429, types.CodeRateLimited)
 	a.header.Set("Retry-After", "1")

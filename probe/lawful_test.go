@@ -109,7 +109,6 @@ func TestUnusualAnswersBreakNoRule(t *testing.T) {
 	}
 }
 
-// noneIsBroken requires that no rule is broken, and that exactly the given rules are weak.
 func noneIsBroken(t *testing.T, service string, report *Report, weak string) {
 	t.Helper()
 	for _, result := range report.Results {

@@ -28,12 +28,12 @@ var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
 
 // booked is a booking of the run: the answer to Book, and what later steps found out about the order.
 type booked struct {
-	*answer // the answer to Book
-	offer   stayOffer
-	body    obj
-	entry   *JournalEntry
-	order   *types.Order // nil if Book was refused
-	gender  *answer      // the refusal of a Book with other forms of a gender, or nil
+	*answer
+	offer  stayOffer
+	body   obj
+	entry  *JournalEntry
+	order  *types.Order // nil if Book was refused
+	gender *answer      // the refusal of a Book with other forms of a gender, or nil
 
 	// The method voucher sets these fields.
 	issued    hotelstays.OrderVoucherResponse
@@ -54,7 +54,7 @@ type booked struct {
 	done     bool // whether order and voucher have shown the cancellation for a minute
 }
 
-// order makes the first booking of the run, which most rules use. If the service refuses it, these rules are not tried.
+// order makes the first booking of the run, which most rules use. If the service refuses the booking, the rules are not tried.
 func (r *run) order() *booked {
 	return r.world.order.get(r, "a booking", func() *booked {
 		b := r.book(sending{})
@@ -247,7 +247,7 @@ func (r *run) cancelling(b *booked) call {
 		"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}}
 }
 
-// cancelled waits until the first booking is confirmed, and cancels it. A service may refuse to cancel it earlier.
+// cancelled waits until the first booking is confirmed, and cancels it. A service may refuse an earlier Cancel.
 func (r *run) cancelled() *booked {
 	return r.world.cancel.get(r, "a cancellation", func() *booked {
 		b := r.order()

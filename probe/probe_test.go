@@ -277,7 +277,7 @@ func TestEndOfContextEndsTheRun(t *testing.T) {
 		report, err := Run(ctx, cfg)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Len(t, report.Results, len(Rules()))
-		assert.Equal(t, report.Count(Held)+report.Count(Found), n, "what was not tried is no progress")
+		assert.Equal(t, report.Count(Held)+report.Count(Found), n, "Progress is not called for rules that were not tried")
 		assert.Equal(t, 3, slices.IndexFunc(report.Results, func(r Result) bool { return r.State == NotTried }))
 	})
 }

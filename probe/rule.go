@@ -48,7 +48,6 @@ func groupOf(name string) string {
 	return group
 }
 
-// line is a row in a table of rules.
 type line struct {
 	name, promise string
 	try           func(*run)
@@ -188,7 +187,6 @@ type run struct {
 	weak  string
 }
 
-// find sets the finding of the rule: how the service behaves on a point that the document leaves open.
 func (r *run) find(format string, args ...any) { r.found = fmt.Sprintf(format, args...) }
 
 // suffers gives the rule the state Weak if bad is true. Only the first reason is kept.

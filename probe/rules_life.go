@@ -65,7 +65,6 @@ var bookRules = rules("-book", []line{
 	})},
 })
 
-// compared compares the order with its offer. A difference makes the rule weak.
 func (r *run) compared(b *booked) {
 	diff := hotelstays.CompareOrder(&b.offer.RoomRatePkg, b.order)
 	r.suffers(len(diff.Changes) > 0, "the order differs from the offer: %s", diff)
@@ -286,8 +285,8 @@ func inAndOut(is any) (in []any, out [][]any) {
 func (f filter) try(r *run) {
 	b := f.after(r)
 	in, out := inAndOut(f.is(r, b))
-	// finds sends QueryOrders. It reports whether the answer contains the order (there), and whether the service accepts
-	// the request (taken).
+	// finds reports whether the answer of QueryOrders contains the order (there), and whether the service accepts the
+	// request (taken).
 	finds := func(body obj) (there, taken bool) {
 		a := r.get(opQueryOrders, body)
 		if a.allowed(); !a.succeeded() {

@@ -24,7 +24,6 @@ type request struct {
 	changes []obj
 }
 
-// ask returns the check of a rule about a request.
 func ask(op operation, want expectation, changes []obj) func(*run) {
 	return request{op, want, changes}.try
 }
@@ -190,7 +189,6 @@ func fills(size int) expectation {
 	}
 }
 
-// changed sends a valid request of op with a change.
 func (r *run) changed(op operation, change obj) *answer {
 	c := r.lawful(op)
 	r.apply(&c, change)
@@ -297,8 +295,7 @@ func same(op operation, of func(*answer) []string, changes []obj) func(*run) {
 	}
 }
 
-// texts returns a function that returns the values at a path as sorted JSON texts. The document promises no order of
-// lists.
+// texts selects the values at a path, as sorted JSON texts: the document promises no order of lists.
 func texts(path string) func(*answer) []string {
 	return func(a *answer) []string { return ids(a.at(path), encoded) }
 }

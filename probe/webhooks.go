@@ -46,7 +46,6 @@ func (r *run) events() []delivery {
 	})
 }
 
-// fields decodes the documented fields of the body.
 func (d delivery) fields() (f struct {
 	Reference string          `json:"customerReferenceNo"`
 	Event     types.EventKind `json:"event"`
@@ -98,7 +97,6 @@ var webhookRules = rules("-callback", []line{
 	}},
 })
 
-// unasked requires that no event came for an order without a callbackUrl. The rule is tried after the cancellations.
 var unasked = newRule("webhook/unasked", "no event comes for an order without callbackUrl", "-callback", func(r *run) {
 	tried := false
 	for _, b := range r.allowance.silent {

@@ -1,4 +1,4 @@
-// Values that rules share: a city with hotels, a search, an offer. Each is looked for only once per run.
+// Values that rules share: a city with hotels, a search, an offer. A run looks for each value only once.
 
 package probe
 
@@ -73,7 +73,6 @@ type search struct {
 	session string
 }
 
-// offer is an offer from an answer of HotelRates.
 type offer struct {
 	*answer
 	hotelstays.HotelRatesResponse

@@ -16,7 +16,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// booking holds the values of -book, -cleanup, -callback and the other flags about bookings.
 type booking struct {
 	probe.Booking
 	book, cleanup    bool

@@ -32,7 +32,6 @@ func takesColour(f *os.File, env func(string) string) bool {
 // that somebody else wrote.
 func plain(text string) string { return strings.Map(printable(""), text) }
 
-// plainLines is like the function plain, but keeps newlines and tabs.
 func plainLines(text string) string { return strings.Map(printable("\n\t"), text) }
 
 func printable(control string) func(rune) rune {
@@ -62,7 +61,6 @@ func (p *printer) line(indent int, text string) {
 	fmt.Fprintln(p.w, margin+string(line))
 }
 
-// section writes the name of a section. It writes nothing if the previous result belongs to the same section.
 func (p *printer) section(name string) {
 	if name != p.group {
 		p.group = name
@@ -104,7 +102,6 @@ func (p *printer) result(r probe.Result) {
 	}
 }
 
-// waiting prints why the run waits, and until when.
 func (p *printer) waiting(what string, until time.Time) {
 	p.line(2, fmt.Sprintf("waiting for %s, until %s at most", what, until.Format(time.TimeOnly)))
 }

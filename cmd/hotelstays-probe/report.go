@@ -22,7 +22,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/probe"
 )
 
-// output is a report file to write, with the function for its format.
 type output struct {
 	file  string
 	write func(io.Writer, *probe.Report) error
@@ -53,7 +52,7 @@ func (f reportFile) Close() error {
 	return os.Rename(f.Name(), f.replaces)
 }
 
-// finish writes the report and closes the file. If writing fails, an existing report stays unchanged.
+// finish writes the report. If writing fails, an existing report stays unchanged.
 func (o *output) finish(r *probe.Report) error {
 	if err := o.write(o.to, r); err != nil {
 		return err

@@ -48,7 +48,6 @@ func (l *requestLog) catchUp() {
 	}
 }
 
-// attributes returns the log attributes of a request, without empty values.
 func attributes(r *hotelstaystest.Request) []slog.Attr {
 	name := slog.String("operation", string(r.Operation))
 	if r.Operation == "" {

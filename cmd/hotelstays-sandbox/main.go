@@ -44,7 +44,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run starts the sandbox, serves until ctx ends, and returns the exit status of the program.
+// run serves until ctx ends, and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := serve(ctx, args, stdout, stderr)
 	switch {

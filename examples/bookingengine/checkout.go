@@ -52,7 +52,6 @@ type traveller struct {
 	Field string // first part of the names of the form's fields
 }
 
-// Travellers returns the persons in the rooms.
 func (co checkout) Travellers() (all []traveller) {
 	for i, room := range co.Occupancies {
 		for n := range room.AdultCount + len(room.ChildrenAges) {

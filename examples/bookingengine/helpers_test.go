@@ -194,7 +194,6 @@ var (
 	refundableOffer = regexp.MustCompile(`(?s)class="good">Free cancellation.*?action="(/offers/[^"]+)"`)
 )
 
-// links returns the addresses of the hotels on a page.
 func links(page string) (all []string) {
 	for _, found := range hotelLink.FindAllStringSubmatch(page, -1) {
 		all = append(all, html.UnescapeString(found[1]))
@@ -237,7 +236,6 @@ func (s *testSite) checkoutAt(address string) checkout {
 	return co
 }
 
-// guests returns a completed guest form.
 func guests() url.Values {
 	form := url.Values{"version": {"0"}, "email": {"guest@example.com"}}
 	for _, guest := range []string{"guest1", "guest2", "guest3", "guest4"} {

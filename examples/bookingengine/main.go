@@ -116,7 +116,8 @@ type service struct {
 	Cities  []string // cities that the search form suggests; a real engine takes them from WalkDestinations
 
 	credential hotelstays.TicketCredential
-	// journalKeys encrypt waiting requests and orders. Keep the keys when the process restarts or the credential changes.
+	// journalKeys encrypt the bookings that wait for Book and the orders that the journal follows. Keep the keys when the process
+	// restarts or the credential changes.
 	journalKeys []types.Secret
 	// callbackURL is the address to which the service sends the events of orders, signed with webhookSecret. It is
 	// empty without webhooks.

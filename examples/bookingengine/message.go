@@ -115,7 +115,7 @@ func selling(rate types.Rate) types.Money {
 	return rate.NetRate
 }
 
-// price formats an amount with all its digits, such as "EUR 1,044.30". It does not use floats.
+// price formats an amount with all its digits, such as "EUR 1,044.30". A float would round the amount.
 func price(m types.Money) string {
 	amount, err := m.Decimal()
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 	unclear    orderState = "unclear" // a person must look at the order; the guest can do nothing
 )
 
-// order is a guest's booking. It is stored before Book is sent.
+// order is a guest's booking. The site stores the order before Book is sent.
 type order struct {
 	// Checkout holds the offer that the guest agreed to. Its reference identifies the order.
 	Checkout checkout

@@ -40,7 +40,6 @@ type form struct {
 // formError is a problem of a field. Place names the part of the form, for the list of problems at the top of the page.
 type formError struct{ Field, Place, Text string }
 
-// Error returns the error of a field, or nil.
 func (f form) Error(field string) *formError {
 	i := slices.IndexFunc(f.Errors, func(e formError) bool { return e.Field == field })
 	if i < 0 {

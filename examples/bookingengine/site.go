@@ -84,7 +84,6 @@ func (s *site) guarded(pages http.Handler) http.Handler {
 // handler answers a request. If it returns an error, it has written nothing.
 type handler func(http.ResponseWriter, *http.Request) error
 
-// refuse answers each request with a message.
 func (s *site) refuse(m *message) http.Handler {
 	return s.page(func(http.ResponseWriter, *http.Request) error { return m })
 }
@@ -128,7 +127,7 @@ func pageIDOf(ctx context.Context) string {
 	return id
 }
 
-// render renders the whole page before it sends anything.
+// render sends a page only if the whole page can be rendered.
 func (s *site) render(w http.ResponseWriter, status int, page string, data any) error {
 	var body bytes.Buffer
 	if err := s.pages.ExecuteTemplate(&body, page+".html", data); err != nil {

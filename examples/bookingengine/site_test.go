@@ -40,7 +40,7 @@ func TestSearchFormNamesWrongFields(t *testing.T) {
 			assert.Regexp(t, `id="`+test.field+`"[^>]* aria-invalid="true" aria-describedby="`+test.field+`-error`, w.Body)
 			assert.Regexp(t, `id="`+test.field+`-error">[^<]*`+test.told, w.Body)
 		}
-		assert.Zero(t, s.srv.Ledger().Count(""), "nothing was asked")
+		assert.Zero(t, s.srv.Ledger().Count(""), "the site sends no request")
 		s.shows("/", `<option value="`+s.srv.CityName(1)+`">`)
 	})
 }
@@ -62,7 +62,7 @@ func TestRepeatedFormBooksOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		s.shows(order, "Waiting for the hotel")
 		s.srv.CloseRate(s.checkoutAt(address).Offer.RatePkgID) // now the room is sold out
-		assert.Equal(t, order, s.post(address+"/book", guests()), "the back button, and once more")
+		assert.Equal(t, order, s.post(address+"/book", guests()), "the guest goes back and sends the form again")
 		assert.Equal(t, order, s.send(http.MethodGet, address, nil).Header().Get("Location"))
 		assert.Equal(t, 1, s.srv.Ledger().Count(hotelstays.OpBook))
 		assert.Len(t, s.srv.Ledger().Orders(), 1)
@@ -85,8 +85,8 @@ func TestGuestFormNamesWrongFields(t *testing.T) {
 		page := w.Body.String()
 		assert.Contains(t, page, "Room 2, adult 1: Enter the last name.")
 		assert.Contains(t, page, "Room 2, child aged 5")
-		assert.Contains(t, page, `value="guest2"`, "what was right is kept")
-		assert.NotContains(t, page, "P1234567", "but no passport number")
+		assert.Contains(t, page, `value="guest2"`, "the form keeps right values")
+		assert.NotContains(t, page, "P1234567", "the form keeps no passport number")
 		assert.NotContains(t, page, "99999")
 		assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 		s.shows(address+"/book", `value="guest2"`) // a reload of the page with errors must work at the form's address
@@ -102,7 +102,7 @@ func TestChangedPriceNeedsConsent(t *testing.T) {
 		page := s.get(address)
 		assert.Contains(t, page, "The offer has changed")
 		assert.Regexp(t, `The price was EUR\x{a0}[\d,.]+ when you saw this offer, and is EUR\x{a0}[\d,.]+ now\.`, page)
-		assert.Equal(t, address, s.post(address+"/book", guests()), "no way around the consent")
+		assert.Equal(t, address, s.post(address+"/book", guests()), "no booking without consent")
 
 		// The guest agrees to the offer on the page, not to a newer offer.
 		s.srv.MoveRate(rate, 10)
@@ -142,7 +142,7 @@ func TestSoldOutRoomCannotBeBooked(t *testing.T) {
 		address := s.post(offer, nil)
 		page := s.get(address)
 		assert.Contains(t, page, "This room is sold out")
-		assert.Contains(t, page, hotel, "the way to other rooms")
+		assert.Contains(t, page, hotel, "a link to other rooms")
 		assert.Equal(t, address, s.post(address+"/book", guests()))
 		assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 	})
@@ -399,7 +399,7 @@ func TestHotelIDMayContainAnyCharacter(t *testing.T) {
 		require.NoError(t, s.pages.ExecuteTemplate(&page, "hotels.html", found))
 		require.Len(t, links(page.String()), 1)
 		s.send(http.MethodGet, links(page.String())[0], nil)
-		assert.Contains(t, s.log.String(), "hotelstays: HotelRates", "the hotel was found and asked for")
+		assert.Contains(t, s.log.String(), "hotelstays: HotelRates", "the site calls HotelRates for the hotel")
 	})
 }
 

@@ -146,7 +146,6 @@ func TestNextRunContinuesAFileThatIsCutAtAnyByte(t *testing.T) {
 	}
 }
 
-// The file of an earlier run stays until the next run is complete.
 func TestNextRunReplacesTheCompleteFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	for range 2 {

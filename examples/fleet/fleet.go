@@ -103,7 +103,7 @@ func (b balancer) handler() http.Handler {
 	}
 }
 
-// start starts a worker, and returns when it is ready for webhooks.
+// start returns when the worker is ready for webhooks.
 func (b balancer) start(i int, cfg config) (*chaostest.Process, error) {
 	p, err := chaostest.Start(cfg)
 	if err != nil {

@@ -2,9 +2,9 @@
 //
 //	go run ./examples/webhookreceiver
 //
-// It runs against a sandbox in this process, which confirms the order after a second, amends it, delivers one event
-// twice, and cancels it. The deliveries are signed, and each event is handled once. After a webhook the program reads
-// the order immediately.
+// The program runs a sandbox, which confirms the order after a second, amends the order, and delivers one event twice.
+// Then the program cancels the order. The deliveries are signed, and each event is handled once. After a webhook the
+// program reads the order immediately.
 package main
 
 import (
