@@ -202,7 +202,7 @@ func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 // ValidateBook returns the *ValidationError that BookAndRecover would return, or nil. It sends nothing. Call it before you
 // store a booking that is sent later.
 func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
-	return checkCall(context.Background(), c, OpBook, req, collect("BookAndRecover", operations[OpBook], opts))
+	return checkCall(context.Background(), c, OpBook, req, c.collect("BookAndRecover", operations[OpBook], opts))
 }
 
 // Book books an offer and deducts its price from the account. It returns one of these:

@@ -133,7 +133,7 @@ type invocation struct {
 }
 
 func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P], opts []CallOption) (P, error) {
-	x, err := begin(ctx, c, op, operations[op], req, collect(op, operations[op], opts))
+	x, err := begin(ctx, c, op, operations[op], req, c.collect(op, operations[op], opts))
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 // invokeQueued is like invoke, for a token request. The time limit begins when the rate limiter grants a slot, because
 // many accounts may wait for the few slots of Ticket.
 func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P]) (P, error) {
-	x, err := begin(ctx, c, op, operations[op], req, settings{})
+	x, err := begin(ctx, c, op, operations[op], req, c.collect(op, operations[op], nil))
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +171,25 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req any
 	return x, x.prepare(req.parts())
 }
 
+// collect returns the client's options, then the options of a method, with a fault for each option that has no effect
+// there. The parameter row is the same as in optionScope.has.
+func (c *Client) collect(method Operation, row *operation, opts []CallOption) settings {
+	if c == nil { // the call will fail
+		c = &Client{}
+	}
+	if len(opts) == 0 { // saves an allocation
+		return c.defaults
+	}
+	set := c.defaults
+	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
+	for _, o := range optionRows {
+		if set.has(o) && !o.scope.has(method, row) {
+			set.faults.add(o.name, "%s does not accept this option; it is an option of %s", method, o.scope.methods)
+		}
+	}
+	return set
+}
+
 // checkCall validates a call before a helper, such as an iterator, begins to make calls.
 func checkCall(ctx context.Context, c *Client, op Operation, req anyRequest, set settings) error {
 	return (&invocation{exchange: exchange{ctx: ctx, op: op, set: set}, client: c}).check(req)
@@ -189,13 +208,12 @@ func (x *invocation) check(req anyRequest) error {
 	return x.input.err(x.op)
 }
 
-// prepare encodes the body and adds the options of the client. The request must be valid.
+// prepare encodes the body and chooses the trace id. The request must be valid.
 func (x *invocation) prepare(p parts) (err error) {
 	if x.call.Body, err = wire.Encode(p.body); err != nil {
 		x.input.add("body", "%v", err)
 		return x.input.err(x.op)
 	}
-	x.set.inherit(&x.client.defaults)
 	if trace := &x.set.TraceID; *trace == "" {
 		if x.client.traceIDFrom != nil {
 			*trace = x.client.traceIDFrom(x.ctx)
@@ -332,7 +350,7 @@ func (x *invocation) Pause(until time.Time) { x.client.limiter.Pause(x.rateLimit
 
 func (x *invocation) requestHeader() http.Header {
 	h := make(http.Header)
-	values := make([]string, 0, 4+len(headerRows)) // one slice for all values saves allocations
+	values := make([]string, 0, 12) // one slice for all values saves allocations
 	put := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
@@ -340,9 +358,9 @@ func (x *invocation) requestHeader() http.Header {
 	put("Content-Type", "application/json")
 	put("Accept", "application/json")
 	put(userAgent, defaultUserAgent)
-	for _, o := range headerRows {
-		if value := *o.value(&x.set); value != "" && o.scope.has(x.op, x.row) {
-			put(o.header, value)
+	for _, o := range optionRows {
+		if o.header != "" && *o.value(&x.set) != "" && o.scope.has(x.op, x.row) {
+			put(o.header, *o.value(&x.set))
 		}
 	}
 	if x.parts.session != "" {

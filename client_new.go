@@ -123,6 +123,7 @@ func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Clie
 // configure sets the fields that may differ between clients that share connections.
 func (c *Client) configure(cfg *config) {
 	c.defaults, c.traceIDFrom, c.log, c.observers = cfg.settings, cfg.traceIDFrom, cfg.log, cfg.observers
+	c.defaults.given = 0
 	c.policy.MaxBody, c.voucherHosts = cfg.maxBody, cfg.voucherHosts
 }
 

@@ -66,7 +66,7 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 		return failedSeq[*types.Destination](nilRequest(OpDestinations))
 	}
 	req = clone(req)
-	set := collect("WalkDestinations", operations[OpDestinations], opts)
+	set := c.collect("WalkDestinations", operations[OpDestinations], opts)
 	if err := c.usable(ctx, OpDestinations); err != nil {
 		return failedSeq[*types.Destination](err)
 	}
@@ -140,7 +140,7 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 		first = *req.Page
 	}
 	first.PageSize = cmp.Or(first.PageSize, types.MaxMetadataPageSize)
-	set := collect("HotelsMetadataAll", operations[OpHotelsMetadata], opts)
+	set := c.collect("HotelsMetadataAll", operations[OpHotelsMetadata], opts)
 	fetch := func(ctx context.Context, num int) (resp *HotelsMetadataResponse, info paging.Info, err error) {
 		defer transport.Recovered(&err, c.log, string(OpHotelsMetadata))
 		page, next := first, request

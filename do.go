@@ -64,7 +64,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 		return nil, nilRequest("Do")
 	}
 	known, row := req.operation()
-	x, err := begin(ctx, c, "Do", row, req, collect("Do", row, opts))
+	x, err := begin(ctx, c, "Do", row, req, c.collect("Do", row, opts))
 	if err != nil {
 		return nil, err
 	}

@@ -28,35 +28,27 @@ type clientOption func(*config)
 
 func (o clientOption) applyClient(c *config) { o(c) }
 
-type sharedOption struct{ callOption }
-
-func (o sharedOption) applyClient(c *config) { o.callOption(&c.settings) }
-
-func (o sharedRow) with(problem string, set func(*settings)) SharedOption {
-	return sharedOption{o.option(problem, set)}
-}
-
-func (o textRow) with(text string) SharedOption { return sharedOption{o.text(text)} }
+func (o callOption) applyClient(c *config) { o(&c.settings) }
 
 // WithLanguage sets the language of texts, as a BCP 47 tag such as "en-GB". The service's default is en-US.
-func WithLanguage(tag string) SharedOption { return optLanguage.with(tag) }
+func WithLanguage(tag string) SharedOption { return optLanguage.text(tag) }
 
 // WithMarket sets the point of sale, as an ISO 3166-1 alpha-2 code. If the account has a market restriction, the service
 // refuses calls without it, with an undocumented status and code. Token requests do not send it.
-func WithMarket(countryCode string) SharedOption { return optMarket.with(countryCode) }
+func WithMarket(countryCode string) SharedOption { return optMarket.text(countryCode) }
 
 // WithUserRef sets your identifier of the person for whom you make the calls. Once an account has authorised users,
 // every call must name a user. Then the application's key and the user both need the scope that the call requires.
 // Token requests do not send the identifier.
-func WithUserRef(ref string) SharedOption { return optUserRef.with(ref) }
+func WithUserRef(ref string) SharedOption { return optUserRef.text(ref) }
 
 // WithCurrency sets the currency of rates, as an ISO 4217 code, for the operations of the booking flow ([OpBook]). Use the
 // same currency for all calls of a booking, because CompareOffer reports another currency as a change.
-func WithCurrency(code string) SharedOption { return optCurrency.with(code) }
+func WithCurrency(code string) SharedOption { return optCurrency.text(code) }
 
 // WithClientIP sets the client's IPv4 or IPv6 address. Whether to send the address of your server or of the traveller
 // is undocumented.
-func WithClientIP(addr string) SharedOption { return optClientIP.with(addr) }
+func WithClientIP(addr string) SharedOption { return optClientIP.text(addr) }
 
 // WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service ignores unknown flags. Keys
 // and values must not contain & or =, because their escaping is undocumented.
@@ -71,7 +63,7 @@ func WithTestFlags(flags map[string]string) SharedOption {
 		pairs = append(pairs, key+"="+flags[key])
 	}
 	text := strings.Join(pairs, "&")
-	return optTestFlags.sharedRow.with(cmp.Or(problem, headerProblem(text)), func(s *settings) { s.TestFlags, s.test = flags, text })
+	return optTestFlags.option(cmp.Or(problem, headerProblem(text)), func(s *settings) { s.TestFlags, s.test = flags, text })
 }
 
 // WithRequestID uses the result of the function id as the Request-Id of each attempt, instead of a UUID. The service
@@ -81,7 +73,7 @@ func WithTestFlags(flags map[string]string) SharedOption {
 //
 // The call ends with a *TransportError if the result is empty, cannot be a header value, or repeats the previous id.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {
-	return optRequestID.with(nilProblem(id), func(s *settings) { s.RequestID = id })
+	return optRequestID.option(nilProblem(id), func(s *settings) { s.RequestID = id })
 }
 
 // WithHeader adds a header to each request to the API, also to token requests, for example for a gateway. The name
@@ -96,7 +88,7 @@ func WithHeader(name, value string) SharedOption {
 	if problem != "" {
 		problem = fmt.Sprintf("%.100q %s", name, problem)
 	}
-	return optHeader.with(problem, func(s *settings) {
+	return optHeader.option(problem, func(s *settings) {
 		s.Header = maps.Clone(s.Header)
 		if s.Header == nil {
 			s.Header = http.Header{}
@@ -134,7 +126,7 @@ func headerNameProblem(name string) string {
 		return "is not the name of a header"
 	}
 	instead, own := ownHeaders[name]
-	for _, o := range headerRows {
+	for _, o := range optionRows {
 		if o.header == name {
 			instead, own = o.name, true
 		}
@@ -152,7 +144,7 @@ func headerNameProblem(name string) string {
 // choose the unit, because it is undocumented. The function receives the ctx of the call, and must be safe for concurrent
 // use. If its result is empty or cannot be a header value, the call ends with a *TransportError.
 func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time) string) SharedOption {
-	return optTimestamp.with(nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })
+	return optTimestamp.option(nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })
 }
 
 // checkedHeader returns the value that an option's function has returned, or an error if no header can have this value.
@@ -167,7 +159,7 @@ func checkedHeader(option, value string) (string, error) {
 // default of the operation applies, see [OpBook]. In a helper or an iterator, WithTimeout bounds each single call. Only
 // ctx bounds all calls together.
 func WithTimeout(d time.Duration) SharedOption {
-	return optTimeout.with(positiveProblem(d), func(s *settings) { s.Timeout = d })
+	return optTimeout.option(positiveProblem(d), func(s *settings) { s.Timeout = d })
 }
 
 // WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries off. The attempt
@@ -176,7 +168,7 @@ func WithTimeout(d time.Duration) SharedOption {
 // In an outage a client makes fewer retries, because it has a quota of 500 points. A retry costs 5 points, or 10 after a
 // time-out. Each answered call returns 1 point. First attempts, waits after a 429 and polls of a recovery cost nothing.
 func WithMaxAttempts(n int) SharedOption {
-	return optMaxAttempts.with(rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })
+	return optMaxAttempts.option(rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })
 }
 
 // WithPriority sets how urgent a call is among the calls that wait for the same rate limit: a traveller's search goes before
@@ -187,14 +179,14 @@ func WithPriority(p Priority) SharedOption {
 	if p < PriorityBackground || p > PriorityInteractive {
 		problem = fmt.Sprintf("is %d; it must be PriorityInteractive, PriorityDefault or PriorityBackground", p)
 	}
-	return optPriority.with(problem, func(s *settings) { s.Priority, s.hasPriority = p, true })
+	return optPriority.option(problem, func(s *settings) { s.Priority = p })
 }
 
 // WithServiceFacts sets what you know about the service beyond its document. On a call the option replaces all facts of
 // the client. Book, Cancel, QueryOrders, Do and the helpers that make these calls accept the option.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
-	return optServiceFacts.with("", func(s *settings) {
+	return optServiceFacts.option("", func(s *settings) {
 		s.faults.serviceFacts(known)
 		s.ServiceFacts = known
 	})

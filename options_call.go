@@ -3,7 +3,6 @@
 package hotelstays
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -58,91 +57,53 @@ type optionRow struct {
 	name  string
 	scope optionScope
 	given uint64 // the bit of this option in settings.given
-	// inherit copies the client's value to a call that has no value. It is nil if only calls have the option.
-	inherit func(call, client *settings)
-	header  string                  // the name of the header in the canonical form of net/http; empty if the option sets no header
-	value   func(*settings) *string // returns a pointer to the value of the header
+	// The other fields are empty if the option sets no header.
+	header string                  // the name of the header in the canonical form of net/http
+	value  func(*settings) *string // returns a pointer to the value of the header
+	fits   func(string) bool       // reports whether a value is valid; nil accepts every value
+	form   string                  // describes a valid value, for error texts
 }
 
-// headerRows are the optionRows that set a header.
-var optionRows, headerRows []*optionRow
+var optionRows []*optionRow
 
-// Each type of row has its own constructor. The constructors of sharedRow and textRow require an inherit function,
-// because clients may have these options, too. A callRow is only for calls.
-type (
-	callRow   struct{ *optionRow }
-	sharedRow struct{ *optionRow }
-	textRow   struct {
-		sharedRow
-		fits func(string) bool // reports whether a value is valid; nil accepts every value
-		form string            // describes a valid value, for error texts
-	}
-)
-
-func newRow(row optionRow) *optionRow {
-	row.given = 1 << len(optionRows)
-	optionRows = append(optionRows, &row)
-	return &row
+func newRow(name string, scope optionScope) *optionRow {
+	row := &optionRow{name: name, scope: scope, given: 1 << len(optionRows)}
+	optionRows = append(optionRows, row)
+	return row
 }
 
-func ofCalls(name string, scope optionScope) callRow {
-	return callRow{newRow(optionRow{name: name, scope: scope})}
-}
-
-func ofClients(name string, scope optionScope, inherit func(call, client *settings)) sharedRow {
-	return sharedRow{newRow(optionRow{name: name, scope: scope, inherit: inherit})}
-}
-
-func ofHeader(name string, scope optionScope, header string, value func(*settings) *string, fits func(string) bool, form string) textRow {
-	row := newRow(optionRow{name, scope, 0, orOfClient(value), header, value})
-	headerRows = append(headerRows, row)
-	return textRow{sharedRow{row}, fits, form}
-}
-
-// orOfClient returns the inherit function of a field whose zero value means "not set".
-func orOfClient[V comparable](field func(*settings) *V) func(call, client *settings) {
-	return func(call, client *settings) { *field(call) = cmp.Or(*field(call), *field(client)) }
+func headerRow(name string, scope optionScope, header string, value func(*settings) *string, fits func(string) bool, form string) *optionRow {
+	row := newRow(name, scope)
+	row.header, row.value, row.fits, row.form = header, value, fits, form
+	return row
 }
 
 var (
-	optLanguage = ofHeader("WithLanguage", everyCall, "Language", func(s *settings) *string { return &s.Language },
+	optLanguage = headerRow("WithLanguage", everyCall, "Language", func(s *settings) *string { return &s.Language },
 		bcp47.MatchString, "a language tag such as en or en-US")
-	optMarket    = ofHeader("WithMarket", withToken, "Market", func(s *settings) *string { return &s.Market }, isCountry, countryForm)
-	optUserRef   = ofHeader("WithUserRef", withToken, "User-Ref", func(s *settings) *string { return &s.UserRef }, nil, "")
-	optClientIP  = ofHeader("WithClientIP", everyCall, "Ip", func(s *settings) *string { return &s.ClientIP }, isIP, "an IPv4 or IPv6 address")
-	optCurrency  = ofHeader("WithCurrency", inBookingFlow, "Currency", func(s *settings) *string { return &s.Currency }, isCurrency, "an ISO 4217 code such as EUR")
-	optTestFlags = ofHeader("WithTestFlags", inBookingFlow, "Test", func(s *settings) *string { return &s.test }, nil, "")
-	optTraceID   = ofHeader("WithTraceID", everyCall, "Trace-Id", func(s *settings) *string { return &s.TraceID }, nil, "")
+	optMarket    = headerRow("WithMarket", withToken, "Market", func(s *settings) *string { return &s.Market }, isCountry, countryForm)
+	optUserRef   = headerRow("WithUserRef", withToken, "User-Ref", func(s *settings) *string { return &s.UserRef }, nil, "")
+	optClientIP  = headerRow("WithClientIP", everyCall, "Ip", func(s *settings) *string { return &s.ClientIP }, isIP, "an IPv4 or IPv6 address")
+	optCurrency  = headerRow("WithCurrency", inBookingFlow, "Currency", func(s *settings) *string { return &s.Currency }, isCurrency, "an ISO 4217 code such as EUR")
+	optTestFlags = headerRow("WithTestFlags", inBookingFlow, "Test", func(s *settings) *string { return &s.test }, nil, "")
+	optTraceID   = headerRow("WithTraceID", everyCall, "Trace-Id", func(s *settings) *string { return &s.TraceID }, nil, "")
 
-	optRequestID = ofClients("WithRequestID", everyCall, func(call, client *settings) {
-		if call.RequestID == nil {
-			call.RequestID = client.RequestID
-		}
-	})
-	optTimestamp = ofClients("WithClientRequestTimestamp", everyCall, func(call, client *settings) {
-		if call.ClientRequestTimestamp == nil {
-			call.ClientRequestTimestamp = client.ClientRequestTimestamp
-		}
-	})
-	optTimeout     = ofClients("WithTimeout", everyCallAndDownload, orOfClient(func(s *settings) *time.Duration { return &s.Timeout }))
-	optMaxAttempts = ofClients("WithMaxAttempts", everyCall, orOfClient(func(s *settings) *int { return &s.MaxAttempts }))
-	optPriority    = ofClients("WithPriority", everyCall, func(call, client *settings) { call.orPriority(client.Priority) })
-	optHeader      = ofClients("WithHeader", everyCall, func(call, client *settings) {
-		if len(client.Header) > 0 {
-			header := maps.Clone(client.Header)
-			maps.Copy(header, call.Header)
-			call.Header = header
-		}
-	})
-	optServiceFacts = ofClients("WithServiceFacts", withFacts, orOfClient(func(s *settings) **ServiceFacts { return &s.ServiceFacts }))
+	optRequestID    = newRow("WithRequestID", everyCall)
+	optTimestamp    = newRow("WithClientRequestTimestamp", everyCall)
+	optTimeout      = newRow("WithTimeout", everyCallAndDownload)
+	optMaxAttempts  = newRow("WithMaxAttempts", everyCall)
+	optPriority     = newRow("WithPriority", everyCall)
+	optHeader       = newRow("WithHeader", everyCall)
+	optServiceFacts = newRow("WithServiceFacts", withFacts)
 
-	optRawData          = ofCalls("WithRawData", withResponse)
-	optParallelism      = ofCalls("WithParallelism", onlyMethods("WalkDestinations", "HotelsMetadataAll", "HotelListBatches"))
-	optBatchSize        = ofCalls("WithBatchSize", onlyMethods("HotelListBatches"))
-	optWakeup           = ofCalls("WithWakeup", onlyMethods("AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking"))
-	optSaveRecovery     = ofCalls("WithSaveRecovery", onlyMethods("BookAndRecover", "RecoverBooking"))
-	optUnsignedVouchers = ofCalls("WithUnsignedVouchers", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
-	optMaxVoucherBytes  = ofCalls("WithMaxVoucherBytes", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
+	// These options are only for calls.
+	optRawData          = newRow("WithRawData", withResponse)
+	optParallelism      = newRow("WithParallelism", onlyMethods("WalkDestinations", "HotelsMetadataAll", "HotelListBatches"))
+	optBatchSize        = newRow("WithBatchSize", onlyMethods("HotelListBatches"))
+	optWakeup           = newRow("WithWakeup", onlyMethods("AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking"))
+	optSaveRecovery     = newRow("WithSaveRecovery", onlyMethods("BookAndRecover", "RecoverBooking"))
+	optUnsignedVouchers = newRow("WithUnsignedVouchers", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
+	optMaxVoucherBytes  = newRow("WithMaxVoucherBytes", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
 )
 
 type optionScope struct {
@@ -194,11 +155,12 @@ func onlyMethods(methods ...Operation) optionScope {
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
 	CallOptions
-	hasPriority bool   // whether Priority was set, because PriorityDefault is the zero value
-	test        string // the value of the header Test, made from TestFlags
-	given       uint64 // has a bit for each option that was set
+	test  string // the value of the header Test, made from TestFlags
+	given uint64 // has a bit for each option of the call, but not for options of the client
 	faults
 }
+
+func (s *settings) has(o *optionRow) bool { return s.given&o.given != 0 }
 
 func eachOption[O any](f *faults, opts []O, apply func(O)) {
 	for _, opt := range opts {
@@ -210,22 +172,6 @@ func eachOption[O any](f *faults, opts []O, apply func(O)) {
 	}
 }
 
-// collect returns the options of a method, with a fault for each option that has no effect there. The
-// parameter row is the same as in optionScope.has.
-func collect(method Operation, row *operation, opts []CallOption) settings {
-	if len(opts) == 0 { // saves an allocation
-		return settings{}
-	}
-	set := new(settings)
-	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(set) })
-	for _, o := range optionRows {
-		if set.given&o.given != 0 && !o.scope.has(method, row) {
-			set.faults.add(o.name, "%s does not accept this option; it is an option of %s", method, o.scope.methods)
-		}
-	}
-	return *set
-}
-
 // forCall returns one CallOption with all options of s that op accepts, and with all faults of s.
 func (s settings) forCall(op Operation) CallOption {
 	for _, o := range optionRows {
@@ -234,20 +180,6 @@ func (s settings) forCall(op Operation) CallOption {
 		}
 	}
 	return callOption(func(call *settings) { *call = s })
-}
-
-func (s *settings) inherit(client *settings) {
-	for _, o := range optionRows {
-		if o.inherit != nil {
-			o.inherit(s, client)
-		}
-	}
-}
-
-func (s *settings) orPriority(p Priority) {
-	if !s.hasPriority {
-		s.Priority = p
-	}
 }
 
 type callOption func(*settings)
@@ -265,9 +197,7 @@ func (o *optionRow) option(problem string, set func(*settings)) callOption {
 	}
 }
 
-func (o callRow) with(problem string, set func(*settings)) CallOption { return o.option(problem, set) }
-
-func (o textRow) text(text string) callOption {
+func (o *optionRow) text(text string) callOption {
 	problem := headerProblem(text)
 	if problem == "" && o.fits != nil && !o.fits(text) {
 		problem = fmt.Sprintf("%q is not %s", text, o.form)
@@ -302,7 +232,7 @@ func WithTraceID(id string) CallOption { return optTraceID.text(id) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData. Tokens in it are redacted.
 func WithRawData() CallOption {
-	return optRawData.with("", func(s *settings) { s.RawData = true })
+	return optRawData.option("", func(s *settings) { s.RawData = true })
 }
 
 // WithParallelism sets how many calls an iterator makes at the same time, between 1 and 1024. The default is 8 for
@@ -310,20 +240,20 @@ func WithRawData() CallOption {
 // the time of an answer: for 100 requests per second and answers of 0.2 s, set 20 calls. More calls only wait for the
 // rate limit, while their timeouts run.
 func WithParallelism(n int) CallOption {
-	return optParallelism.with(rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
+	return optParallelism.option(rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
 }
 
 // WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at most types.MaxHotelIDs. For an
 // account with a visibility band the service refuses more than 200.
 func WithBatchSize(n int) CallOption {
-	return optBatchSize.with(rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.BatchSize = n })
+	return optBatchSize.option(rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.BatchSize = n })
 }
 
 // WithWakeup makes a waiting helper poll immediately when wakeup receives a value, for instance after a webhook: use
 // WakeHub.Watch. Your own channel serves one wait, and needs a buffer of one, so that a wake-up during a poll is not lost. A
 // closed channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) CallOption {
-	return optWakeup.with(nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
+	return optWakeup.option(nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
 }
 
 // WithSaveRecovery makes BookAndRecover call the function save before Book. BookAndRecover and RecoverBooking also call save
@@ -331,19 +261,19 @@ func WithWakeup(wakeup <-chan struct{}) CallOption {
 // its error is returned together with the outcome, which may be a found order. Delete the
 // saved recovery when the outcome is BookingFound or BookingAbsent, or when Book is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
-	return optSaveRecovery.with(nilProblem(save), func(s *settings) { s.SaveRecovery = save })
+	return optSaveRecovery.option(nilProblem(save), func(s *settings) { s.SaveRecovery = save })
 }
 
 // WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher without a signature block. Only
 // its size is then checked, and its link must not redirect.
 func WithUnsignedVouchers() CallOption {
-	return optUnsignedVouchers.with("", func(s *settings) { s.UnsignedVouchers = true })
+	return optUnsignedVouchers.option("", func(s *settings) { s.UnsignedVouchers = true })
 }
 
 // WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and DownloadVoucher, 64 MiB by default. A
 // larger document is a *VoucherError. If the voucher states a larger size, nothing is downloaded.
 func WithMaxVoucherBytes(n int64) CallOption {
-	return optMaxVoucherBytes.with(positiveProblem(n), func(s *settings) { s.MaxVoucherBytes = n })
+	return optMaxVoucherBytes.option(positiveProblem(n), func(s *settings) { s.MaxVoucherBytes = n })
 }
 
 var bcp47 = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)

@@ -190,7 +190,7 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 // order may exist. Several orders under the reference are an *AmbiguousReferenceError. After a Book with an unknown outcome
 // use RecoverBooking, because the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
-	set := collect("FindOrder", operations[OpQueryOrders], opts)
+	set := c.collect("FindOrder", operations[OpQueryOrders], opts)
 	set.faults.required("customerReferenceNo", customerReferenceNo)
 	order, _, err := c.readOrder(ctx, customerReferenceNo, set.forCall(OpQueryOrders))
 	if err == nil && order == nil {
@@ -283,12 +283,11 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
 		return nil, err
 	}
-	set := collect("AwaitOrder", operations[OpQueryOrders], opts)
+	set := c.collect("AwaitOrder", operations[OpQueryOrders], opts)
 	set.faults.required("customerReferenceNo", customerReferenceNo)
 	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}
-	set.inherit(&c.defaults)
 	states := set.ServiceFacts.StatusMeanings
 	return helped(ctx, c, "AwaitOrder", func(ctx context.Context) (seen *types.Order, err error) {
 		start := time.Now()

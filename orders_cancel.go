@@ -88,7 +88,7 @@ func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, er
 // an *OutcomeUnknownError: read the order again later. After a refusal the outcome is nil. If Cancel was answered and
 // only the read failed, the error is nil, and Response is set.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
-	set := collect("CancelAndRead", operations[OpCancel], opts)
+	set := c.collect("CancelAndRead", operations[OpCancel], opts)
 	if err := checkCall(ctx, c, OpCancel, req, set); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,6 @@ func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set sett
 	if err != nil && !errors.As(err, &unknown) {
 		return nil, err
 	}
-	set.inherit(&c.defaults)
 	states := set.ServiceFacts.StatusMeanings
 	order, _, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.forCall(OpQueryOrders))
 	if several, ok := errors.AsType[*AmbiguousReferenceError](readErr); ok {

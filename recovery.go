@@ -57,8 +57,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	if c == nil {
 		c = &Client{} // the empty client has no fingerprint, so RecoverBooking refuses the recovery
 	}
-	set := collect(OpBook, operations[OpBook], opts)
-	set.inherit(&c.defaults)
+	set := c.collect(OpBook, operations[OpBook], opts)
 	return &BookingRecovery{
 		CustomerReferenceNo: req.CustomerReferenceNo,
 		Fingerprint:         c.fingerprint,
@@ -81,7 +80,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 //
 // WithSaveRecovery lets a booking survive the end of the process.
 func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookingOutcome, error) {
-	set := collect("BookAndRecover", operations[OpBook], opts)
+	set := c.collect("BookAndRecover", operations[OpBook], opts)
 	if err := checkCall(ctx, c, OpBook, req, set); err != nil {
 		return nil, err
 	}
@@ -181,7 +180,7 @@ func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingReco
 	if err := c.usable(ctx, name); err != nil {
 		return nil, err
 	}
-	set := collect(name, operations[OpQueryOrders], opts)
+	set := c.collect(name, operations[OpQueryOrders], opts)
 	f := set.faults
 	switch {
 	case r == nil:
@@ -284,11 +283,11 @@ func (r *BookingRecovery) found(order *types.Order, meta ResponseMeta) (*Booking
 
 func (run *recoveryRun) pollOption() CallOption {
 	set := run.set
-	set.orPriority(PriorityInteractive)
-	set.hasPriority = true
-	set.Market, set.UserRef = run.recovery.Market, run.recovery.UserRef
-	set.Timeout = cmp.Or(set.Timeout, run.client.defaults.Timeout, recoveryPollTimeout)
-	set.Timeout = min(set.Timeout, recoveryPollTimeout)
+	if !set.has(optPriority) {
+		set.Priority = PriorityInteractive
+	}
+	set.Market, set.UserRef = cmp.Or(run.recovery.Market, set.Market), cmp.Or(run.recovery.UserRef, set.UserRef)
+	set.Timeout = min(cmp.Or(set.Timeout, recoveryPollTimeout), recoveryPollTimeout)
 	return set.forCall(OpQueryOrders)
 }
 

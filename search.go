@@ -123,7 +123,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 	if req == nil {
 		return failedSeq[*HotelListResponse](nilRequest(OpHotelList))
 	}
-	req, set := clone(req), collect("HotelListPages", operations[OpHotelList], opts)
+	req, set := clone(req), c.collect("HotelListPages", operations[OpHotelList], opts)
 	return helpedAll(ctx, c, "HotelListPages", func(ctx context.Context) iter.Seq2[*HotelListResponse, error] {
 		return c.pages(ctx, req, set)
 	})

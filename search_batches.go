@@ -97,7 +97,7 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	}
 	request := clone(req)
 	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs,
-		set: collect("HotelListBatches", operations[OpHotelList], opts)}
+		set: c.collect("HotelListBatches", operations[OpHotelList], opts)}
 	set := &b.set
 	set.BatchSize = cmp.Or(set.BatchSize, defaultBatchSize)
 	set.Parallelism = cmp.Or(set.Parallelism, defaultBatchParallelism)

@@ -30,7 +30,7 @@ type HotelListStream struct {
 // sent when a loop over Hotels begins. A stream yields one page, like HotelList. If the response has HasMore, make
 // another stream for the next PageNum, with Basic.SessionID as SessionID.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
-	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect("HotelListStream", operations[OpHotelList], opts)}
+	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: c.collect("HotelListStream", operations[OpHotelList], opts)}
 }
 
 // NewHotelListStream returns a stream without a client, for tests of your code. Response returns resp, or an empty response

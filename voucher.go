@@ -82,7 +82,7 @@ func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 // AwaitVoucher polls the voucher of an order, like AwaitOrder, until its status is neither NOT_GENERATED nor PENDING.
 // VoucherFailed and VoucherCancelled also end the wait, without an error. When ctx ends, the last answer comes with the error.
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
-	set := collect("AwaitVoucher", operations[OpOrderVoucher], opts)
+	set := c.collect("AwaitVoucher", operations[OpOrderVoucher], opts)
 	if err := checkCall(ctx, c, OpOrderVoucher, req, set); err != nil {
 		return nil, err
 	}

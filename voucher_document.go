@@ -33,7 +33,7 @@ func (c *Client) collectVoucher(ctx context.Context, method Operation, row *oper
 	if err := c.usable(ctx, method); err != nil {
 		return settings{}, err
 	}
-	set := collect(method, row, opts)
+	set := c.collect(method, row, opts)
 	set.MaxVoucherBytes = cmp.Or(set.MaxVoucherBytes, defaultMaxVoucher)
 	return set, set.faults.err(method)
 }
@@ -202,11 +202,12 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 	if v.Content != nil {
 		return copyDocument(ctx, w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set, nil)
 	}
-	timeout := set.Timeout
-	if _, bounded := ctx.Deadline(); timeout == 0 && !bounded {
-		timeout = documentTimeout
-	}
-	if timeout > 0 {
+	_, bounded := ctx.Deadline()
+	if asked := set.has(optTimeout); asked || !bounded { // the client's WithTimeout is for calls of the API
+		timeout := documentTimeout
+		if asked {
+			timeout = set.Timeout
+		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()

@@ -500,11 +500,14 @@ func TestOpenVoucherReturnsTheDocument(t *testing.T) {
 	}
 }
 
-// A body that does not begin, or does not end, fails when ctx ends, or after five minutes.
+// A body that does not begin, or does not end, fails when ctx ends, or after five minutes. The client's WithTimeout bounds
+// only calls of the API.
 func TestDownloadVoucherEndsInTime(t *testing.T) {
 	temp := ownTempDir(t)
 	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultSlowBody, hotelstaystest.FaultDelay} {
 		inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+			client, err := client.With(hotelstays.WithTimeout(time.Minute))
+			require.NoError(t, err)
 			v, start := orderVoucher(t, client), time.Now()
 			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: kind, Delay: time.Hour, Times: -1})
 			ctx := within(t, 20*time.Minute)
