@@ -205,7 +205,7 @@ func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
 	return checkCall(context.Background(), c, OpBook, req, c.collect("BookAndRecover", operations[OpBook], opts))
 }
 
-// Book books an offer and deducts its price from the account. It returns one of these:
+// Book books an offer and deducts its price from the account. The result is one of these:
 //
 //   - An order: the booking exists. The supplier works on it for 3 to 10 minutes: QueryOrders returns its current
 //     status. With Expect, check Changes: the order may cost more than the offer.

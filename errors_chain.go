@@ -212,7 +212,7 @@ func failureText(f failure) string {
 	return "hotelstays: " + describe(f, f.fact()) + f.advice(f.next())
 }
 
-// describe adds the operation and the request id to a text that says what happened.
+// describe adds the operation and the request id to a fact.
 func describe(err ownError, fact string) string {
 	d := err.details()
 	if d.requestID == "" {

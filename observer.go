@@ -12,7 +12,7 @@ import (
 
 // Observer is called at the start and at the end of every call, for traces and metrics. All functions are optional, and must
 // be safe for concurrent use; the call waits for them. A call that fails validation is not reported. Token requests are
-// reported with the ctx of a call that needs the token; they may end after that call.
+// reported with the ctx of a call that needs the token. A token request may end after this call.
 type Observer struct {
 	// CallStart returns the ctx for the call and all its attempts: the ctx that it received, or a ctx derived from it.
 	CallStart func(ctx context.Context, start CallStart) context.Context

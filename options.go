@@ -119,7 +119,6 @@ var ownHeaders = map[string]string{
 	"Timeout-Milliseconds":     "WithTimeout or a deadline of ctx",
 }
 
-// headerNameProblem returns why WithHeader refuses a header, or "".
 func headerNameProblem(name string) string {
 	const token = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 	if name == "" || strings.Trim(name, token) != "" {
@@ -147,7 +146,6 @@ func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time)
 	return optTimestamp.option(nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })
 }
 
-// checkedHeader returns the value that an option's function has returned, or an error if no header can have this value.
 func checkedHeader(option, value string) (string, error) {
 	if problem := headerProblem(value); problem != "" {
 		return "", &unusableValue{option, problem}

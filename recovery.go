@@ -322,8 +322,8 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// notFound wraps err in an *OutcomeUnknownError, because the error of a poll could say that nothing was sent. But Book
-// was sent.
+// notFound wraps err in an *OutcomeUnknownError: the error of a poll may say that nothing was sent, although Book was
+// sent.
 func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}
 }

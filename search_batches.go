@@ -132,7 +132,7 @@ func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 	batches.Wait()
 }
 
-// search searches one batch. Its error ends only that batch.
+// search searches one batch. An error ends only this batch.
 func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- batchPage) (err error) {
 	defer transport.Recovered(&err, b.client.log, string(OpHotelList))
 	req := b.request

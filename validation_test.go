@@ -43,7 +43,6 @@ func faultPaths(t *testing.T, err error) []string {
 	return paths
 }
 
-// edited applies change to a copy of a valid request.
 func edited[Q any](good Q, change func(*Q)) *Q {
 	change(&good)
 	return &good

@@ -174,7 +174,6 @@ const maxSignatureHeader = 4096
 
 type macSum [sha256.Size]byte
 
-// checkSignature returns the time of a valid signature, and the secret that made it.
 func checkSignature(body []byte, header string, secrets []string, tolerance time.Duration) (at time.Time, signer string, err error) {
 	stamp, candidates, err := parseSignature(header)
 	if err != nil {

@@ -373,7 +373,6 @@ func TestWebhookAnswerDependsOnTheStoreAndTheFunction(t *testing.T) {
 	}
 }
 
-// The store receives the durations of the options.
 func TestDisconnectDoesNotCancelDoneOrRelease(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		store := &hookStore{state: hotelstays.ClaimGranted}
