@@ -50,7 +50,7 @@ func TestQueueServesLanesAndAccountsInTurn(t *testing.T) {
 		"a weight of 3 is three slots per turn": {callersOf("aawwwwww", 0), "a1 w1 w2 w3 a2 w4 w5 w6"},
 		"unused slots of a turn are dropped":    {callersOf("wwaaw", 0), "w1 w2 w3 a1 a2"},
 		"interactive callers are first":         {append(append(callersOf("c", background), callersOf("ab", 0)...), callersOf("xy", interactive)...), "x1 y1 a1 b1 c1"},
-		"a later lane gets every tenth slot": {append(callersOf("b", background), callersOf("aaaaaaaaaa", 0)...),
+		"a less urgent lane gets every tenth slot": {append(callersOf("b", background), callersOf("aaaaaaaaaa", 0)...),
 			"a1 a2 a3 a4 a5 a6 a7 a8 a9 b1 a10"},
 		"no lane starves": {append(append(callersOf("bb", background), callersOf("dd", 0)...), callersOf("iiiiiiiiiiiiiiiii", interactive)...),
 			"i1 i2 i3 i4 i5 i6 i7 i8 i9 b1 d1 i10 i11 i12 i13 i14 i15 i16 i17 b2 d2"},

@@ -45,9 +45,8 @@ type EmptyReasonSupplier struct {
 	Reason       string `json:"reason,omitempty"`
 }
 
-// Retryable reports whether the same search may succeed later without a change of the
-// account. That is true for EmptyReasonNoSupplierAnswered only. It is false for a nil
-// *EmptyReason: nil means that the suppliers had no hotels.
+// Retryable reports whether the same search may succeed later without a change of the account. Only
+// EmptyReasonNoSupplierAnswered is retryable. A nil *EmptyReason is not: nil means that the suppliers had no hotels.
 func (r *EmptyReason) Retryable() bool { return r != nil && r.Code == EmptyReasonNoSupplierAnswered }
 
 // AvailabilityStatus is 1 or 2. One of them means available, but which one is undocumented,

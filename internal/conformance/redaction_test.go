@@ -311,7 +311,7 @@ var echoes = map[string]func([]string) string{
 	"on a page": func(s []string) string {
 		return "<html><pre>POST /x\nAuthorization: Bearer " + strings.Join(s, "\n") + "</pre></html>"
 	},
-	"on a page, at the cut": func(s []string) string {
+	"on a page, across the end of the excerpt": func(s []string) string {
 		return strings.Repeat("x", 250) + strings.Join(s, " ") + strings.Repeat("y", 300)
 	},
 	"on a page, before and at the end of the searched text": func(s []string) string {

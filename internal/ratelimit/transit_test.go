@@ -236,22 +236,22 @@ func TestSlotStaysTakenForOneWindowAfterTheArrival(t *testing.T) {
 			proofs(10, 4*ms)(t, w)
 			time.Sleep(2 * time.Minute)
 		}, never, never, 2 * time.Second},
-		{"no answer, after a minute of fast requests and a slow one", func(t *testing.T, w *Window) {
+		{"no answer, after a minute of fast requests and a slow request", func(t *testing.T, w *Window) {
 			proofs(10, 4*ms)(t, w)
 			request(t, w, 200*ms, 200*ms, false)
 			time.Sleep(2 * time.Second)
 		}, never, never, 1250 * ms},
 		{"an answer without proof, before any proof", nil, 400 * ms, never, 1010 * ms},
 		{"no answer, where answers prove nothing", proofless, never, never, 1010 * ms},
-		{"no answer, where one of two answers proved its arrival", func(t *testing.T, w *Window) {
+		{"no answer, where one of two answers proved the arrival", func(t *testing.T, w *Window) {
 			request(t, w, 40*ms, 40*ms, false)
 			proofless(t, w)
 		}, never, never, 2 * time.Second},
-		{"no answer, where one of two answers proved its arrival a minute ago", func(t *testing.T, w *Window) {
+		{"no answer, where one of two answers proved the arrival a minute ago", func(t *testing.T, w *Window) {
 			proofs(1, 40*ms)(t, w)
 			proofless(t, w)
 		}, never, never, 2 * time.Second},
-		{"an answer without proof, after others without proof", proofless, 5 * ms, never, 1010 * ms},
+		{"an answer without proof, after another answer without proof", proofless, 5 * ms, never, 1010 * ms},
 		{"no answer, after a 429", refused(20 * time.Second), never, never, 2 * time.Second},
 		{"an answer without proof, after a 429", refused(20 * time.Second), 400 * ms, never, 1410 * ms},
 		{"an answer, after a 429", refused(20 * time.Second), 400 * ms, 100 * ms, 1410 * ms},
@@ -263,7 +263,7 @@ func TestSlotStaysTakenForOneWindowAfterTheArrival(t *testing.T) {
 		{"an answer without proof, a minute after a 429", refused(70 * time.Second), 800 * ms, never, 1500 * ms},
 		{"no answer, two minutes after a 429", refused(130 * time.Second), never, never, 1250 * ms},
 		{"no answer, ten minutes after a 429", refused(10 * time.Minute), never, never, 1010 * ms},
-		{"no answer, after another 429", func(t *testing.T, w *Window) {
+		{"no answer, after a second 429", func(t *testing.T, w *Window) {
 			refused(10*time.Minute)(t, w)
 			refused(20*time.Second)(t, w)
 		}, never, never, 2 * time.Second},

@@ -70,8 +70,8 @@ func (c *Cache) tryLease(ctx context.Context, key string, waited time.Duration) 
 }
 
 // load returns the shared token. The result found is false if the store has no usable token. A token is not usable if
-// it was refused, has expired, or does not expire later than the token that is being renewed (the parameter renewed,
-// which may be nil).
+// it was refused, has expired, or does not expire later than renewed. The parameter renewed is the token whose renewal
+// is in progress, or nil.
 func (c *Cache) load(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, err error) {
 	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
 		t, err = c.Store.Load(ctx, key)

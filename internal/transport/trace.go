@@ -94,9 +94,9 @@ func (t *trace) markSent() {
 	}
 }
 
-// result returns the latest time at which the request can have arrived: the time of the answer's first byte, minus the time
-// that the service worked on the request (Server-Cost-Milliseconds). The service may round this header up, so its last millisecond does
-// not count.
+// result returns what the answer proves about the arrival of the request. The request arrived at the latest when the
+// first byte of the answer came, minus Server-Cost-Milliseconds. The service may round this header up, so the last
+// millisecond does not count.
 func (t *trace) result(resp *http.Response) pacing.PermitResult {
 	if resp == nil {
 		return pacing.PermitResult{}

@@ -1,8 +1,10 @@
 // Api keeps the public API as text, with one line for each exported name, so that a diff shows every change of the API.
-// It compares api/next.txt with the code, or writes it with -w. It fails in
-// these cases: a line of the last release (api/v*.txt) is gone, and CHANGELOG.md does not announce it; a package has more
-// names or lines than its limit; an exported field or result has an unexported type; or two packages that are used
-// together have types with the same name.
+// It compares api/next.txt with the code, or writes the file with -w. It fails if
+//
+//   - a line of the last release (api/v*.txt) is gone, and CHANGELOG.md does not announce the change;
+//   - a package exceeds its limit of names, option types or lines;
+//   - an exported field or result has an unexported type;
+//   - two packages that are used together have types with the same name.
 package main
 
 import (
