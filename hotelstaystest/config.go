@@ -33,7 +33,7 @@ type Config struct {
 	// is a free port of 127.0.0.1.
 	Addr string `json:"addr,omitzero"`
 	// AllowRemote lets Addr be an address that other machines reach, such as "0.0.0.0:8080"
-	// in a container. These machines then reach the whole API, whose credentials are well known.
+	// in a container. These machines then reach the whole API, whose default credentials are well known.
 	// With AllowRemote, webhooks go to a loopback address only if Webhooks.CallbackHosts lists it.
 	AllowRemote bool `json:"allowRemote,omitzero"`
 	// TLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and
@@ -93,7 +93,7 @@ type Config struct {
 	// "dateOfBirth", "passportNumber".
 	RequiredGuestFields []string `json:"requiredGuestFields,omitzero"`
 	// ConfirmAfter is the time from Book to the confirmation. The default is three minutes.
-	// With Never, only [Server.ConfirmOrder] confirms an order.
+	// With Never, only [Server.ConfirmOrder] and [Server.SetOrderStatus] confirm an order.
 	ConfirmAfter time.Duration `json:"confirmAfter,omitzero"`
 	// LateVisibility hides an order from QueryOrders for a time after Book. The default is
 	// AtOnce.

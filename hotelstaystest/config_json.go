@@ -93,7 +93,6 @@ func durationText(d time.Duration) string {
 // configDuration is a duration in the JSON of a [Config].
 type configDuration time.Duration
 
-// UnmarshalText reads a duration such as "30s", or "never".
 func (d *configDuration) UnmarshalText(text []byte) error {
 	parsed, err := parseDuration(string(text))
 	*d = configDuration(parsed)

@@ -64,10 +64,8 @@ type controlClock struct {
 // duration is a time.Duration whose JSON is text, such as "3m0s".
 type duration time.Duration
 
-// MarshalText returns the text of [time.Duration.String].
 func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads text such as "3m0s", see [time.ParseDuration].
 func (d *duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
 	*d = duration(parsed)

@@ -25,10 +25,9 @@
 //
 // # Webhooks
 //
-// Events of an order booked with a callbackUrl are posted there, signed with
-// [Server.WebhookSecret], and retried until the receiver answers with a 2xx status.
-// [Ledger.Webhooks] lists every event and attempt. Faults on [OpWebhook] spoil
-// deliveries, and [SignWebhook] signs your own.
+// The sandbox posts the events of an order to its callbackUrl, signed with [Server.WebhookSecret].
+// A delivery without a 2xx answer is retried ([WebhookConfig.RetryDelays]). [Ledger.Webhooks] lists
+// every event and attempt. Faults on [OpWebhook] spoil deliveries, and [SignWebhook] signs your own.
 //
 // Deliveries go only to loopback addresses and to [WebhookConfig.CallbackHosts]. With
 // [Config.AllowRemote] they go only to CallbackHosts. Any other address is refused without a DNS
@@ -57,14 +56,14 @@
 //
 //   - Errors are {"error":{"field","message"}}, with the path of the field.
 //   - /_sandbox/events sends the ledger's log as Server-Sent Events.
-//     A slow reader misses an entry if a later entry about the same thing replaced it, or if the log dropped it.
+//     A slow reader misses the entries that later entries have replaced, or that the log has dropped.
 //   - /_sandbox/requests lists each request with the bodies of request and answer, cut off after 16 KiB each.
-//     Only a server with the control API keeps bodies. [Request.Bodies] lists what is masked in them.
+//     Only a server with the control API keeps bodies. [Request] lists what is masked in them.
 //
-// Control requests are not in the ledger. Rate limits and faults do not apply to them. They must be
-// sent to localhost, a loopback address or one of [ControlConfig].Hosts. A page of another site
-// cannot make changes. With a Token, each request needs "Authorization: Bearer <token>". In a browser,
-// open /_sandbox/?token=<token> once: the answer sets a cookie for /_sandbox/ and redirects to a URL
+// Control requests are not in the ledger. Rate limits and faults do not apply to them. Their Host
+// header must name a host that [ControlConfig].Hosts allows. A page of another site cannot make
+// changes. With a Token, each request needs "Authorization: Bearer <token>". In a browser, open
+// /_sandbox/?token=<token> once: the answer sets a cookie for /_sandbox/ and redirects to a URL
 // without the token.
 //
 // The sandbox keeps every order until [Server.Reset]. An order takes about 3 KB of memory.
@@ -131,7 +130,7 @@
 //     2,000 hotels at most, with a notice. Cursors are ignored, and an unknown sortBy
 //     keeps the default order.
 //   - The answer to HotelRates for an unknown hotel has no rooms.
-//   - Every room of a stay costs the same: the price of the room with most guests.
+//   - Every room of a stay costs the same: the price of the most expensive room.
 //   - Without a Currency header a search has prices in USD, and CheckAvail and Book use the
 //     currency of the search. A search in a currency without prices is empty, with the reason
 //     ALL_SUPPLIERS_EXCLUDED.

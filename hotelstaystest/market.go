@@ -53,7 +53,7 @@ func (m *market) moved(o offer, cents int64) int64 {
 	return cents
 }
 
-// show records that CheckAvail answers with the present price of an offer. It returns true if the offer was stale.
+// show records that CheckAvail shows the present price of an offer. It returns true if the offer was stale.
 func (m *market) show(id string, o offer) bool {
 	stale, now := m.stale(id, o), len(m.of(o).moves)
 	m.mu.Lock()

@@ -13,8 +13,7 @@ import (
 )
 
 // TestRateLimiter tests a RateLimiter. The function start must start a fleet for one case. The fleet's limiters must not
-// have granted a slot before. The suite does not test the order in which callers are served, because the
-// interface does not promise an order.
+// have granted a slot before.
 func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, limiterPromises, rest)

@@ -132,7 +132,6 @@ func (r reply) roundTrip(req *http.Request) (*http.Response, error) {
 	return testkit.Reply(status, string(text)), err
 }
 
-// Request returns the request that each Book sends.
 func (w World) Request() *hotelstays.BookRequest { return request(w.Foreign) }
 
 // request returns the request that each Book sends. If expect is true, its Expect contains dates of stay, which a

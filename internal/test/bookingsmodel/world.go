@@ -121,7 +121,6 @@ func (s Step) RoundTrip(r *http.Request) (*http.Response, error) { return s.answ
 // Op is an operation that a call of the engine asks its Store or its Client for.
 type Op string
 
-// The operations.
 const (
 	Claim       Op = "claim"       // Due, and the Postpone that leases the due rows
 	Transaction Op = "transaction" // InTx
@@ -136,7 +135,6 @@ const (
 	ButApplied = ", which is applied, but seems to fail"
 )
 
-// String returns the step as a line of text.
 func (s Step) String() string {
 	who := "        "
 	if s.Worker >= 0 {
@@ -145,7 +143,6 @@ func (s Step) String() string {
 	return fmt.Sprintf("%8s  %s  %s", s.At, who, s.Do)
 }
 
-// Result is the result of a search.
 type Result struct {
 	States, Depth int
 	// Replays is how often the search has run a call of the engine.

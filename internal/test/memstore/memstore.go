@@ -25,7 +25,6 @@ type Tx struct {
 	Saved   map[durable.ID]bool
 }
 
-// Begin returns a transaction that sees rows.
 func Begin(rows map[durable.ID]durable.Row) *Tx {
 	return &Tx{Rows: rows, Seen: map[durable.ID]bool{}, Locked: map[durable.ID]bool{}, Saved: map[durable.ID]bool{}}
 }
@@ -81,7 +80,6 @@ type Store struct {
 	version int
 }
 
-// New returns a Store without rows.
 func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[durable.ID]durable.Row{}} }
 
 func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, *Tx) error) error {

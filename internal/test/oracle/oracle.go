@@ -31,11 +31,10 @@ var essential = map[string]string{
 // whole is the name of a list. If one of its elements cannot be decoded, the whole answer is refused.
 const whole = "QueryOrdersResponse.orders"
 
-// Answer is the result of Read.
 type Answer struct {
-	// Invalid means that the text is not JSON. Unusable means that it is ambiguous. Refused means that it has a mismatch
-	// in a field that must not be left out. CodeMismatch means that the envelope's code is not an integer. If several
-	// fields are true, the first counts.
+	// Invalid means that the text is not JSON. Unusable means that the text is ambiguous. Refused means that the text has
+	// a mismatch in a field that must not be left out. CodeMismatch means that the envelope's code is not an integer. If
+	// several fields are true, the first counts.
 	Invalid, Unusable, Refused, CodeMismatch bool
 
 	HasCode, HasData bool

@@ -37,7 +37,6 @@ const (
 	CheckOut types.Date = "2000-03-13"
 )
 
-// TwoAdults returns one room for two adults.
 func TwoAdults() []types.GuestPerRoom { return []types.GuestPerRoom{{AdultCount: 2}} }
 
 // Within returns a ctx that ends after d, or earlier with the test.
@@ -66,7 +65,6 @@ func NewSandbox(t testing.TB, config ...hotelstaystest.Config) (*hotelstaystest.
 	return srv, NewClient(t, srv, TicketOf(srv))
 }
 
-// NewClient returns another client of a sandbox.
 func NewClient(t testing.TB, srv *hotelstaystest.Server, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()
 	return newClient(t, srv.URL, srv.Client(), cred, opts)
@@ -85,7 +83,6 @@ func TicketOf(srv *hotelstaystest.Server) hotelstays.TicketCredential {
 	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
 }
 
-// BearerToken returns a credential with a fixed token.
 func BearerToken(token string) hotelstays.TokenCredential {
 	return hotelstays.TokenCredential{Token: types.NewSecret(token)}
 }
@@ -139,7 +136,6 @@ type Answer struct {
 	Sent []*http.Request
 }
 
-// RoundTrip records r and returns the answer.
 func (a *Answer) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.Sent = append(a.Sent, r)
 	resp := Reply(a.Status, a.Body)
@@ -194,7 +190,6 @@ func Operations() (ops []hotelstays.Operation) {
 	return ops
 }
 
-// Call makes one call of an operation and returns its error.
 type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) error
 
 // Calls returns a well-formed call of every operation, for tests of the pipeline. The calls use the first argument as
@@ -284,7 +279,6 @@ func Helpers(dir string) map[string]Call {
 	}
 }
 
-// Calling returns a Call that passes req to method.
 func Calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req, ...hotelstays.CallOption) (Resp, error), req Req) Call {
 	return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 		_, err := method(client, ctx, req, opts...)
@@ -328,7 +322,6 @@ func FindOffer(t testing.TB, srv *hotelstaystest.Server, client *hotelstays.Clie
 	return Offer{}
 }
 
-// Request returns a request that books the offer under a reference.
 func (o Offer) Request(reference string) *hotelstays.BookRequest {
 	return &hotelstays.BookRequest{
 		SessionID: o.Session, RatePkgID: o.RatePkgID, CustomerReferenceNo: reference,
@@ -337,7 +330,6 @@ func (o Offer) Request(reference string) *hotelstays.BookRequest {
 	}
 }
 
-// Book books the offer under a reference.
 func (o Offer) Book(t testing.TB, client *hotelstays.Client, reference string) *types.Order {
 	t.Helper()
 	resp, err := client.Book(t.Context(), o.Request(reference))
@@ -370,7 +362,6 @@ func Members(t testing.TB, body []byte) (found []Member) {
 	return found
 }
 
-// AssertFile asserts that the file has these bytes.
 func AssertFile(t testing.TB, path string, want []byte, what ...any) {
 	t.Helper()
 	got, err := os.ReadFile(path)

@@ -38,7 +38,6 @@ func PortionOf(t testing.TB, typical, short int) *Portion {
 	return &Portion{every: Of(t, "one case in", 1, typical, short)}
 }
 
-// Next reports whether to run the next case.
 func (p *Portion) Next() bool {
 	p.count++
 	return p.count%p.every == 0
