@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestDestinationsFollowTheFilters(t *testing.T) {
+func TestDestinationsAppliesItsFilters(t *testing.T) {
 	s, u := open(t, Config{Catalog: Catalog{CitiesPerProvince: 10, HotelsPerCity: 8}})
 	get := func(body object) []any { t.Helper(); return u.must(destinationsPath, body).list("destinations") }
 	top := get(object{})
@@ -130,7 +130,7 @@ func TestEqualSeedsMakeEqualCatalogues(t *testing.T) {
 	failIf(t, first == other, "different seeds make the same catalogue")
 }
 
-func TestNumbersOutOfRangeFindNoHotelAndNoCity(t *testing.T) {
+func TestNumberOutOfRangePanicsOnlyForCities(t *testing.T) {
 	s := start(t)
 	all := s.HotelIDs(s.HotelCount())
 	for n, want := range map[int]int{-1: 0, 0: 0, 3: 3, math.MaxInt: len(all)} {
