@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -92,6 +93,16 @@ func TestAnswersAbove16MiBAreDropped(t *testing.T) {
 	j.Wait()
 	assert.Equal(t, 1, j.Dropped())
 	assert.NotZero(t, n)
+}
+
+func TestRequestWhoseBodyCannotBeReadIsNotSent(t *testing.T) {
+	through := judge.New(nil).Transport(testkit.Transport(func(*http.Request) (*http.Response, error) {
+		panic("sent")
+	}))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://h"+queryOrders, iotest.ErrReader(io.ErrNoProgress))
+	require.NoError(t, err)
+	_, err = through.RoundTrip(req)
+	assert.ErrorIs(t, err, io.ErrNoProgress)
 }
 
 func TestEitherAllOrNoCallsOfASessionAreJudged(t *testing.T) {

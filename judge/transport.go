@@ -102,16 +102,13 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(req)
 	}
 	if req.Body != nil {
-		body := req.Body
-		if req.GetBody != nil {
-			body, _ = req.GetBody() // the GetBody of http.NewRequest never fails
+		body, err := io.ReadAll(req.Body)
+		if _ = req.Body.Close(); err != nil {
+			return nil, err
 		}
-		ex.RequestBody, _ = io.ReadAll(body)
-		if body == req.Body {
-			req = req.Clone(req.Context())
-			req.Body = io.NopCloser(bytes.NewReader(ex.RequestBody))
-		}
-		_ = body.Close()
+		ex.RequestBody = body
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil || resp.Header.Get("Content-Encoding") != "" {
