@@ -38,7 +38,6 @@ type platform struct {
 	books atomic.Int32
 }
 
-// tenant is the client of an account.
 type tenant struct {
 	*hotelstays.Client
 
@@ -113,7 +112,6 @@ func (p *platform) begin(account, reference string) {
 	}))
 }
 
-// run calls Run until the test ends.
 func (p *platform) run() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	done := make(chan struct{})

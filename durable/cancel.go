@@ -160,7 +160,6 @@ func newCancellation(req CancelOrder, booking *booking, fingerprint string, now 
 	return c, err
 }
 
-// namesOtherOrder reports whether both cancellations name an order, and the two orders differ.
 func (c cancellation) namesOtherOrder(was cancellation) bool {
 	return c.PlatformReferenceNo != "" && was.PlatformReferenceNo != "" && c.PlatformReferenceNo != was.PlatformReferenceNo
 }

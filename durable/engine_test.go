@@ -122,7 +122,6 @@ func (e *engine) reopen(change func(o *durable.Options[*memstore.Tx])) {
 	require.NoError(e.t, err)
 }
 
-// called records the options and the time limit of a Book or Cancel.
 func (e *engine) called(ctx context.Context, opts []hotelstays.CallOption) {
 	limit, _ := ctx.Deadline()
 	e.note(func() { e.given, e.limit = opts, time.Until(limit) })
@@ -215,13 +214,11 @@ func (e *engine) edit(kind durable.Kind, old, with string) {
 	e.store.Put(*row)
 }
 
-// booking returns the stored booking of ref-1.
 func (e *engine) booking() (b durable.StoredBooking) {
 	require.NoError(e.t, json.Unmarshal(e.row(durable.KindBooking, "ref-1").State, &b))
 	return b
 }
 
-// cancellation returns the stored cancellation of ref-1.
 func (e *engine) cancellation() (c durable.StoredCancellation) {
 	require.NoError(e.t, json.Unmarshal(e.row(durable.KindCancel, "ref-1").State, &c))
 	return c
@@ -360,7 +357,6 @@ func TestUnreadableRowIsReported(t *testing.T) {
 	}
 }
 
-// Run postpones unreadable rows of cancellations and orders, too.
 func TestRunPostponesUnreadableRows(t *testing.T) {
 	for _, kind := range []durable.Kind{durable.KindCancel, durable.KindOrder} {
 		inBubble(t, func(t *testing.T, e *engine) {
@@ -432,7 +428,6 @@ func TestRowsKeepUnknownFields(t *testing.T) {
 	})
 }
 
-// Somebody else has an order under the same reference.
 func TestRunIgnoresAnotherOrderUnderTheSameReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)

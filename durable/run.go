@@ -172,7 +172,6 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	}
 }
 
-// forAccount returns a copy of r that works for one account.
 func (r *run[Tx]) forAccount(account string) *run[Tx] {
 	mine := *r
 	mine.Engine = r.of(account)

@@ -37,7 +37,6 @@ func TestSharesReserveAWorkerForEachKindOfRow(t *testing.T) {
 	}
 }
 
-// An account may get a further worker only while it has fewer workers than are free.
 func TestAccountGetsAnotherWorkerOnlyIfItHasFewerWorkersThanAreFree(t *testing.T) {
 	s := newShares(5, []Kind{KindBooking}, true)
 	for _, account := range []string{"a", "a", "a", "b", "c", "a"} {

@@ -595,7 +595,7 @@ func TestBookingsAndCancellationsShareTheWorkers(t *testing.T) {
 				require.NoError(t, e.cancel(named))
 				book := e.book
 				e.book = found
-				e.begin("ref-1") // Run reads the order of ref-1
+				e.begin("ref-1") // the order of ref-1 is followed, so Run reads it
 				e.send()
 				e.book = book
 				for i := range 4 {

@@ -14,11 +14,11 @@ import (
 
 // Values of error.type for calls without an answer. For other calls error.type is the hotelstays.ErrorKind.
 const (
-	kindNoSlot      = "no_slot"     // the client's RateLimiter returned an error instead of a slot
-	kindCertificate = "certificate" // the service's certificate is not trusted
-	kindDial        = "dial"        // no connection to the service could be made
-	kindNotSent     = "not_sent"    // the client's RoundTripper refused to send the request
-	kindNoAnswer    = "no_answer"   // the connection failed before the answer came
+	kindNoSlot      = "no_slot" // the client's RateLimiter returned an error instead of a slot
+	kindCertificate = "certificate"
+	kindDial        = "dial"
+	kindNotSent     = "not_sent"  // the client's RoundTripper refused to send the request
+	kindNoAnswer    = "no_answer" // the connection failed before the answer came
 )
 
 // errorType returns the value of the attribute error.type for a call's error, or "" without an error. The parameter

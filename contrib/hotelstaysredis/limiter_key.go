@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	// retryPause is the pause after a failed call of Redis.
 	retryPause = window / 2
 	// renewPause is how often the process renews the leases of its pending permits, and reports requests that have no
 	// answer yet.
@@ -37,10 +36,10 @@ type keyLimiter struct {
 	limit   int
 	keys    []string // names of the Redis keys that turn.lua uses
 
-	mu        sync.Mutex    // guards all fields below
-	timer     *time.Timer   // starts the next turn
-	taking    bool          // whether a turn is in progress
-	turns     int64         // number of turns that have begun
+	mu        sync.Mutex  // guards all fields below
+	timer     *time.Timer // starts the next turn
+	taking    bool        // whether a turn is in progress
+	turns     int64
 	roundTrip time.Duration // duration of the last turn that got a reply
 	waiters   pacing.Queue[chan grant]
 	place     place
@@ -64,7 +63,7 @@ type place struct {
 
 // outage describes a failure of Redis. It is zero while Redis is available.
 type outage struct {
-	err     error           // last error of Redis
+	err     error
 	over    context.Context // ends when Redis is available again
 	end     context.CancelFunc
 	retryAt time.Time

@@ -63,7 +63,6 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	p.limiter.schedule()
 }
 
-// end removes a permit from pending, and adds it to the report.
 func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 	_, unreported := s.pending[p.number]
 	delete(s.pending, p.number)

@@ -57,7 +57,6 @@ type server struct {
 	cmd          *exec.Cmd
 }
 
-// startServer starts a redis-server with further args on a free loopback port.
 func startServer(t *testing.T, args ...string) *server {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

@@ -113,7 +113,6 @@ func lose(cmd redis.Cmder) error {
 	return errLost
 }
 
-// freeze makes commands wait until thaw is called.
 func (l *link) freeze() (thaw func()) {
 	thawed := make(chan struct{})
 	l.frozen.Store(&thawed)
@@ -123,7 +122,6 @@ func (l *link) freeze() (thaw func()) {
 	}
 }
 
-// fleetOf returns the processes for a suite of storetest. Each process has a link.
 func fleetOf[S any](connect func() *link, open func(*redis.Client) S) storetest.Fleet[S] {
 	links := map[any]*link{}
 	return storetest.Fleet[S]{

@@ -87,7 +87,6 @@ func (tr *traffic) call(ctx context.Context, p *process) {
 	tr.send(permit)
 }
 
-// send sends requests and receives their answers, one after another.
 func (tr *traffic) send(permits ...hotelstays.Permit) {
 	for _, permit := range permits {
 		permit.Sent()

@@ -104,7 +104,6 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 	}
 }
 
-// newFleet returns a fleet whose processes share a new schema.
 func newFleet(t *testing.T, change func(*Options)) (fleet bookingstest.Fleet[pgx.Tx], pool *pgxpool.Pool) {
 	t.Helper()
 	schema, pool := newSchema(t)
@@ -172,7 +171,6 @@ func newLonelyWorld(t *testing.T, change func(*Options), config ...hotelstaystes
 	return &world{w, w.Bookings.(*Bookings), pool}
 }
 
-// another returns another process, with a changed configuration.
 func (w *world) another(change func(*Options)) *world {
 	w.Helper()
 	other := *w
@@ -185,7 +183,6 @@ func (w *world) another(change func(*Options)) *world {
 	return &other
 }
 
-// reconnect returns another process, whose pool has changed settings.
 func (w *world) reconnect(change func(*pgxpool.Config)) *world {
 	w.Helper()
 	settings := w.pool.Config()
@@ -208,7 +205,6 @@ func (w *world) id(kind durable.Kind, reference string) durable.ID {
 	return durable.ID{Account: w.cfg.Client.Account(), Kind: kind, Reference: reference}
 }
 
-// change stores the next state of a booking.
 func (w *world) change(reference string, next func(bookingstest.Booking) bookingstest.Booking) {
 	w.Helper()
 	require.NoError(w, w.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
@@ -426,7 +422,7 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	config := *chaostest.Config(seed)
 	config.Accounts = bookingstest.Accounts(accounts)
 	config.ConfirmAfter = 3 * time.Minute / chaostest.Speed
-	config.RateLimits = map[hotelstays.Operation]int{} // the documented rate limits
+	config.RateLimits = map[hotelstays.Operation]int{} // an empty map means the documented rate limits
 	w := newLonelyWorld(t, nil, config)
 	plan := enginePlan{w.cfg.Schema, w.Plan}
 	w.Survive(chaostest.Fleet{

@@ -19,7 +19,6 @@ const (
 	// From attempt countedFailures on, River counts no failure. So over thirty thousand attempts remain for processes
 	// that die.
 	countedFailures = 1000
-	// maxFailurePause is the longest pause before a failed job is tried again.
 	maxFailurePause = 5 * time.Minute
 	// movedPause is the pause of a job that has changed, or that another run has taken. noHandlerPause is the pause
 	// of a job for which this process has no OnCancel or OnOrder.

@@ -13,7 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A service opens its database.
 func ExampleOpen() {
 	start := func(ctx context.Context, dsn string) (*sql.DB, error) {
 		db, err := hotelstayssql.Open(ctx, "pgx", dsn, hotelstayssql.PostgreSQL, // import _ "github.com/jackc/pgx/v5/stdlib"

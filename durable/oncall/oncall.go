@@ -141,8 +141,8 @@ type question struct {
 	Account   string
 	Reference string
 	Abandons  bool
-	Row       *row   // the open row under the reference; nil if no row of this kind is open
-	Reason    string // reason that the person has entered
+	Row       *row // the open row under the reference; nil if no row of this kind is open
+	Reason    string
 	Missing   bool   // whether the reason is missing or too long
 	Problem   string // text of the error, if the action was refused
 	MaxReason int

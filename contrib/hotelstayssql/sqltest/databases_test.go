@@ -123,13 +123,11 @@ func onServer(t testing.TB, driver, dsn, setup, cleanup string) {
 	})
 }
 
-// open opens the pool of another process.
 func (d *database) open(t testing.TB) *sql.DB {
 	t.Helper()
 	return d.openWith(t, nil)
 }
 
-// openWith is like open, with additional settings of the connections.
 func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 	t.Helper()
 	dsn := d.dsn
@@ -166,7 +164,6 @@ func limit(pool *sql.DB, driver string) {
 	pool.SetMaxIdleConns(connections)
 }
 
-// exec executes a statement with ? for parameters.
 func (d *database) exec(t testing.TB, statement string, args ...any) {
 	t.Helper()
 	_, err := d.ExecContext(t.Context(), d.translate(statement), args...)
@@ -225,7 +222,6 @@ func (d *database) process(t testing.TB) (*sql.DB, *link) {
 	return pool, l
 }
 
-// freeze makes all statements hang until thaw is called.
 func (l *link) freeze() (thaw func()) {
 	frozen := make(chan struct{})
 	l.setHooks(func(ctx context.Context, _ string) error {
@@ -270,7 +266,6 @@ func (l *link) executed() []statement {
 	return slices.Clone(l.statements)
 }
 
-// drain returns the recorded statements, and forgets them.
 func (l *link) drain() []statement {
 	l.mu.Lock()
 	defer l.mu.Unlock()

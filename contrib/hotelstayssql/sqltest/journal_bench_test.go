@@ -50,7 +50,6 @@ func (m *method) round(b *testing.B, account bookingstest.Account) {
 	m.times = append(m.times, time.Since(start))
 }
 
-// bookAll makes all bookings of a round, with concurrent bookers. It returns the errors of all bookers.
 func (m *method) bookAll(ctx context.Context, request func(reference string) *hotelstays.BookRequest) error {
 	var wg sync.WaitGroup
 	errs := make([]error, bookers*each)

@@ -1,5 +1,3 @@
-// Helpers of the tests of the journal.
-
 package sqltest
 
 import (
@@ -110,7 +108,6 @@ type process struct {
 	db      *database
 }
 
-// Work starts Run of the process.
 func (p *process) Work() (stop func()) { return p.World.Work() }
 
 // newProcess creates the caller's table, and starts a sandbox and a process.
@@ -131,10 +128,8 @@ func inProcess(t *testing.T, change journalOptions) *process {
 	return newProcess(t, inDatabase(t), change)
 }
 
-// another returns another process with the same database and service.
 func (p *process) another(change journalOptions) *process { return p.through(p.db.open(p), change) }
 
-// through returns another process, which uses the given pool.
 func (p *process) through(pool *sql.DB, change journalOptions) *process {
 	p.Helper()
 	w := *p.World

@@ -32,7 +32,7 @@ func onServers(t *testing.T, test func(t *testing.T, db *database)) {
 	})
 }
 
-// The row of a worker that is frozen in a transaction does not delay other bookings.
+// A worker that is frozen in a transaction holds the lock of its row.
 func TestLockedRowDelaysNoOtherBooking(t *testing.T) {
 	onServers(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)

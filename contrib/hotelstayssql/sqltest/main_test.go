@@ -107,7 +107,7 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 		config.Accounts = bookingstest.Accounts(accounts)
 		config.LateVisibility /= haste * haste // shorter again, because haste does not shorten the faults that delay Book
 		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
-		config.RateLimits = map[hotelstays.Operation]int{} // the documented rate limits
+		config.RateLimits = map[hotelstays.Operation]int{} // an empty map means the documented rate limits
 		p := newProcess(t, db, nil, config)
 		fleet := fleet
 		part := db.part()

@@ -256,7 +256,6 @@ func (d *following) claim(a *actor, kind string) {
 	d.let(a, model.Claim, nil)
 }
 
-// work executes a step of the path in a process.
 func (d *following) work(a *actor, step model.Step) {
 	do := step.Do
 	for _, end := range []string{model.ButFails, model.ButApplied} {

@@ -109,7 +109,6 @@ func (w *warnings) logger() *slog.Logger {
 	}}))
 }
 
-// checked returns the settings that Check warns of.
 func checked(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) (settings warnings) {
 	t.Helper()
 	require.NoError(t, hotelstayssql.Check(t.Context(), pool, dialect, settings.logger()))

@@ -124,7 +124,6 @@ func (p *process) useJournal() {
 	}
 }
 
-// plan returns the result of EXPLAIN.
 func (d *database) plan(t *testing.T, s statement) string {
 	t.Helper()
 	explain := "EXPLAIN "
