@@ -78,7 +78,7 @@ var bookRequests = rules("-book", []line{
 	{"book/other-session", "an offer cannot be booked in another session", ask(opBook, refusal, changes("Session-Id", otherSession))},
 	{"book/unknown-offer", "an unknown offer is refused; with which code", ask(opBook, refusal, changes("ratePkgId", "probe-no-offer"))},
 	{"book/required", "ratePkgId, guests, and a holder with both names are required", ask(opBook, refusal,
-		// the reference is required too, but without it nobody could find the order
+		// the reference is required, too, but without the reference nobody could find the order
 		[]obj{{"ratePkgId": nil}, {"holder": nil}, {"guests": nil}, {"holder.firstName": nil}, {"holder.lastName": nil}})},
 	{"book/guest", "roomIndex, firstName and lastName of a guest are required", ask(opBook, refusal,
 		[]obj{{"guests.roomIndex": nil}, {"guests.firstName": nil}, {"guests.lastName": nil}})},

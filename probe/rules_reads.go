@@ -22,9 +22,9 @@ var readRequests = rules("", []line{
 	{"ticket/ttl-above", "a ttl of 31536001 seconds is refused", ask(opTicket, refusal, changes("ttl", maxTTL+1))},
 	{"ticket/ttl-positive", "a ttl of 0 or -1 is refused", ask(opTicket, refusal, changes("ttl", 0, -1))},
 	{"auth/missing-token", "every operation without a token gets HTTP 401", ask("", refuses(401, 0), everyOp("Authorization", nil))},
-	{"auth/unknown-token", "an unknown token gets HTTP 401 everywhere", ask("", refuses(401, 0), everyOp("Authorization", "Bearer "+nobody))},
+	{"auth/unknown-token", "an unknown token gets HTTP 401 everywhere", ask("", refuses(401, 0), everyOp("Authorization", "Bearer "+unknownToken))},
 	{"auth/ticket-token", "what Ticket with a wrong Authorization header gets",
-		ask(opTicket, gets, changes("Authorization", "Bearer "+nobody))},
+		ask(opTicket, gets, changes("Authorization", "Bearer "+unknownToken))},
 	{"headers/test-flags", "an unknown test flag is ignored", ask(opHotelList, accepted, changes("Test", "probe=1"))},
 	{"headers/market", "what a call without the header Market gets", ask(opDestinations, gets, changes("Market", nil))},
 	{"headers/user-ref", "what a call without the header User-Ref gets", ask(opDestinations, gets, changes("User-Ref", nil))},
@@ -169,8 +169,8 @@ type walk struct {
 }
 
 const (
-	longest              = 12    // the maximum number of pages that a walk reads
-	smallPage, largePage = 7, 20 // the page sizes of the walks
+	maxPages             = 12
+	smallPage, largePage = 7, 20 // page sizes
 )
 
 var walks = rules("", []line{
@@ -198,7 +198,7 @@ func (w walk) try(r *run) {
 // the last page, and all pages before it were full.
 func (w walk) pages(r *run, size int, sortBy string) (all []string, whole bool) {
 	before, session, full := map[string]int{}, any(nil), true
-	for num := 1; num <= longest; num++ {
+	for num := 1; num <= maxPages; num++ {
 		a := w.page(r, size, num, session, sortBy)
 		hotels, total, shared := hotelIDs(a), a.total(), session == a.first("basic.sessionId")
 		session = a.first("basic.sessionId")

@@ -19,8 +19,8 @@ import (
 
 const (
 	maxTTL           = 31_536_000
-	nobody           = "none-of-the-service" // an unknown token, which the service must refuse
-	wrongSecret      = "not-the-secret"      // a secret that the service must refuse
+	unknownToken     = "none-of-the-service"
+	wrongSecret      = "not-the-secret"
 	unknownReference = "probe-no-such-order"
 	noSession        = "probe-no-session"
 )
