@@ -69,7 +69,7 @@ type Options[Tx any] struct {
 	//
 	// ctx lasts at most ten seconds after a Book, and at least fifteen after a poll by a worker. Return
 	// when ctx ends: a function that does not return blocks one worker of this process. The log names
-	// it.
+	// the function.
 	OnOutcome func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error
 	// OnCancel stores the result of a cancellation that CancelTx has stored. It is like OnOutcome, but ctx lasts at most ten
 	// seconds. Only processes that use CancelTx need it. A process without OnCancel leaves all cancellations to other

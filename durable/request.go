@@ -143,9 +143,9 @@ func withGiven[V comparable, O hotelstays.CallOption](opts []hotelstays.CallOpti
 	return append(opts, option(value))
 }
 
-// sealRequest encrypts the request and the options of a waiting booking, to be stored with the booking. They hold names
-// and passport numbers, so they are erased before Book is sent, and when the booking ends. For options that cannot be
-// stored, see optionsOf.
+// sealRequest encrypts the request and the options of a waiting booking, to be stored with the booking. Because they
+// hold names and passport numbers, both are erased before Book is sent, and when the booking ends. For options that
+// cannot be stored, see optionsOf.
 func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
 	options, err := optionsOf("BeginTx", opts)
 	if err != nil {

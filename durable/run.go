@@ -40,7 +40,7 @@ const (
 // Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the following
 // step is due, or the zero time if the row has ended. If err == ErrMoved, another process has changed or leased
 // the row: look at the row again in a second. Do not use errors.Is, because an error of the caller's function may
-// match it, too.
+// match ErrMoved, too.
 //
 // The parameter workers is how many rows of the kind the scheduler works on at the same time in this process. With
 // Options.Clients a row waits while its account is unknown, or already uses its share of the workers.

@@ -66,7 +66,7 @@ const (
 // accounts take turns, as in the limiter of hotelstays.NewRateLimiter.
 //
 // A RateLimiter is safe for concurrent use and needs no closing: its goroutines end when its permits are done and its
-// pauses are over, or when the client is closed. While Redis is unavailable, they end after the Lease.
+// pauses are over, or when the client is closed. While Redis is unavailable, the goroutines end after the Lease.
 type RateLimiter struct {
 	client   redis.UniversalClient
 	opts     RateLimiterOptions

@@ -19,9 +19,9 @@ import (
 
 // TokenStoreOptions are the settings of NewTokenStore.
 type TokenStoreOptions struct {
-	// Keys encrypt the tokens: AES-256, 32 random bytes each, not hex or base64 text. The first key encrypts, and all
-	// keys decrypt. To change a key, append the new key in all processes, then move it to the front, then remove the
-	// old key.
+	// Keys encrypt the tokens with AES-256. Each key has 32 random bytes, not hex or base64 text. The first key
+	// encrypts, and all keys decrypt. To change a key, append the new key in all processes, then move it to the front,
+	// then remove the old key.
 	Keys []types.Secret
 	// FetchLease is how long the other processes wait if a process dies while it fetches the token. Default: 5 s;
 	// minimum: 1 s. A live process renews its lease.
@@ -173,9 +173,9 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 	return nil
 }
 
-// TryLease gives the caller the lease to fetch the token under key. Only one caller at a time can have the lease: the
-// result ok is false if another caller has it. The lease is renewed until release is called. It ends by itself after
-// FetchLease if the process dies or loses the database.
+// TryLease gives the caller the lease for fetching the token under key. The result ok is false if another caller has
+// the lease. The store renews the lease until release is called. The lease ends after FetchLease if the process dies or
+// loses the database.
 func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
 	row, lease := tokenRow(key), newID()
 	ok, err = s.acquire(ctx, row, lease)
