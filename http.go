@@ -10,8 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"syscall"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/hosts"
 )
 
 const minTLS = tls.VersionTLS12
@@ -39,7 +40,7 @@ func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleCon
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dial,
+		DialContext:         hosts.Dial,
 		TLSClientConfig:     &tls.Config{MinVersion: minTLS},
 		TLSHandshakeTimeout: 10 * time.Second,
 		ForceAttemptHTTP2:   true,
@@ -65,15 +66,6 @@ func streamTransport() *http.Transport {
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
 	return t
-}
-
-// dialControl is the ctx key of a net.Dialer.Control function, which may refuse an address before dial connects.
-type dialControl struct{}
-
-func dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	d.Control, _ = ctx.Value(dialControl{}).(func(string, string, syscall.RawConn) error)
-	return d.DialContext(ctx, network, addr)
 }
 
 func allowsOldTLS(rt http.RoundTripper) bool {

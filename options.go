@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/hosts"
 )
 
 // Option is an option of New, With and WithCredential.
@@ -286,15 +288,14 @@ func WithMaxResponseBytes(n int64) Option {
 
 // WithVoucherHosts names private hosts that voucher documents may come from, such as "store.internal" or "10.0.0.5", without
 // a port. There are no wildcards. All other hosts must have public addresses, see DownloadVoucher.
-func WithVoucherHosts(hosts ...string) Option {
-	hosts = slices.Clone(hosts)
+func WithVoucherHosts(names ...string) Option {
+	names = slices.Clone(names)
 	return clientOption(func(c *config) {
-		for _, host := range hosts {
-			labels := strings.Split(strings.TrimSuffix(host, "."), ".")
-			if _, err := netip.ParseAddr(host); err != nil && (strings.ContainsFunc(host, notInHost) || slices.Contains(labels, "")) {
+		for _, host := range names {
+			if _, err := netip.ParseAddr(host); err != nil && !hosts.IsName(strings.TrimSuffix(host, ".")) {
 				c.faults.add("WithVoucherHosts", "%q is neither a host name in ASCII nor an IP address; leave out the port", host)
 			}
 		}
-		c.voucherHosts = append(c.voucherHosts, hosts...)
+		c.voucherHosts = append(c.voucherHosts, names...)
 	})
 }

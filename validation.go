@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hotelstays/hotelstays-go/internal/hosts"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -218,18 +219,13 @@ func (f *faults) baseURL(raw string) (base string, loopback bool) {
 		f.add("baseURL", "must not contain a user, a query or a fragment")
 		return "", false
 	}
-	loopback = isLoopback(u.Hostname())
+	loopback = hosts.IsLoopback(u.Hostname())
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
 		f.add("baseURL", "must be https; only loopback may be http")
 	}
 	// Each base URL gets one spelling, because rate limits, shared tokens and recoveries belong to a base URL.
 	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
 	return strings.TrimRight(u.String(), "/"), loopback
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
 func headerProblem(value string) string {
@@ -264,4 +260,39 @@ func noCursor(op Operation, cursor *int64) error {
 		f.add("cursor", "must not be set, because iterators advance by page number")
 	}
 	return f.err(op)
+}
+
+// ValidateCallbackURL checks a URL as Book checks its CallbackURL: it must be https, with a public host. Like the
+// service, the client refuses loopback, private and shared addresses, localhost, single-label names, *.internal and
+// *.local. The client also refuses *.localhost, names that are not ASCII, multicast and link-local addresses, and
+// addresses that IANA reserves. It refuses addresses that contain an IPv4 address, and unusual notations of an address.
+// The error is a *ValidationError.
+//
+// ValidateCallbackURL does not resolve names. The service resolves a name before each delivery, and delivers only to
+// public addresses.
+func ValidateCallbackURL(raw string) error {
+	var f faults
+	if problem := callbackProblem(raw); problem != "" {
+		f.add("callbackUrl", "%s", problem)
+	}
+	return f.err("ValidateCallbackURL")
+}
+
+func callbackProblem(raw string) string {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "" || strings.Contains(raw, " "):
+		return "is not a URL such as https://host.example/path"
+	case u.Scheme != "https":
+		return "must be https"
+	}
+	if _, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil {
+		return "has a port above 65535"
+	}
+	return hosts.Problem(u.Hostname())
+}
+
+func isLoopbackURL(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && hosts.IsLoopback(u.Hostname())
 }

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -174,7 +175,7 @@ var errVoucherSize = errors.New("the document's size is outside the limits")
 const sizeSlack = 64 << 10
 
 // copyDocument copies a document to w and verifies it. It reads at most one byte more than the size limit.
-func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
+func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links redact.Links) error {
 	sum := sha256.New()
 	limit := set.MaxVoucherBytes
 	switch {
@@ -187,7 +188,7 @@ func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types
 	size, err := io.Copy(io.MultiWriter(w, sum), document)
 	switch {
 	case err != nil:
-		return voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "after %d of %d bytes%s",
+		return voucherError(v, links.Clean(transport.WithoutCause(ctx, err)), "after %d of %d bytes%s",
 			size, v.ByteSize, adviceAfter(err))
 	case size > set.MaxVoucherBytes:
 		return voucherError(v, errVoucherSize, "it has more than %d bytes (WithMaxVoucherBytes)", set.MaxVoucherBytes)

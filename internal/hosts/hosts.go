@@ -1,57 +1,30 @@
-// Callback URLs, to which the service posts the events of an order.
-
-package hotelstays
+// Package hosts decides which hosts are public, and connects only to public addresses.
+package hosts
 
 import (
-	"cmp"
 	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// ValidateCallbackURL checks a URL as Book checks its CallbackURL: it must be https, with a public host. Like the
-// service, the client refuses loopback, private and shared addresses, localhost, single-label names, *.internal and
-// *.local. The client also refuses *.localhost, names that are not ASCII, multicast and link-local addresses, and
-// addresses that IANA reserves. It refuses addresses that contain an IPv4 address, and unusual notations of an address.
-// The error is a *ValidationError.
-//
-// ValidateCallbackURL does not resolve names. The service resolves a name before each delivery, and delivers only to
-// public addresses.
-func ValidateCallbackURL(raw string) error {
-	var f faults
-	if problem := callbackProblem(raw); problem != "" {
-		f.add("callbackUrl", "%s", problem)
-	}
-	return f.err("ValidateCallbackURL")
+// IsLoopback reports whether host is this machine.
+func IsLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-func callbackProblem(raw string) string {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil || u.Hostname() == "" || u.Opaque != "" || strings.Contains(raw, " "):
-		return "is not a URL such as https://host.example/path"
-	case u.Scheme != "https":
-		return "must be https"
-	case !isPort(cmp.Or(u.Port(), "443")):
-		return "has a port above 65535"
-	}
-	return hostProblem(u.Hostname())
-}
-
-func hostProblem(host string) string {
+// Problem returns why a host is not public, or "".
+func Problem(host string) string {
 	host = strings.TrimSuffix(host, ".")
-	if ip, err := netip.ParseAddr(host); err == nil {
-		if !isPublic(ip) {
-			return "its host is not a public address"
-		}
-		return ""
-	}
+	ip, err := netip.ParseAddr(host)
 	labels := strings.Split(strings.ToLower(host), ".")
 	last := labels[len(labels)-1]
 	switch {
-	case strings.ContainsFunc(host, notInHost) || slices.Contains(labels, ""):
+	case err == nil && isPublic(ip):
+		return ""
+	case err == nil:
+		return "its host is not a public address"
+	case !IsName(host):
 		return "its host is not a host name in ASCII; write an international one in its xn-- form"
 	case len(labels) == 1 || slices.Contains([]string{"localhost", "internal", "local"}, last):
 		return "its host is not a public name"
@@ -61,13 +34,13 @@ func hostProblem(host string) string {
 	return ""
 }
 
-func isPort(port string) bool {
-	_, err := strconv.ParseUint(port, 10, 16)
-	return err == nil
+// IsName reports whether host is a host name in ASCII, without a port and without a dot at its end.
+func IsName(host string) bool {
+	return !strings.ContainsFunc(host, notInName) && !slices.Contains(strings.Split(host, "."), "")
 }
 
-// notInHost allows the underscore, because some real hosts have an underscore.
-func notInHost(r rune) bool {
+// notInName allows the underscore, because some real hosts have an underscore.
+func notInName(r rune) bool {
 	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }
 
@@ -97,9 +70,4 @@ func isPublic(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	return ip.IsGlobalUnicast() && !ip.IsPrivate() && (ip.Is4() || unicastIPv6.Contains(ip)) &&
 		!slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(ip) })
-}
-
-func isLoopbackURL(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLoopback(u.Hostname())
 }
