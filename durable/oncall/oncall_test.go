@@ -211,27 +211,27 @@ func TestRowShowsItsStateProblemAndActions(t *testing.T) {
 func TestUrgentRowsComeFirstAndPagesHaveFiftyRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &work{}
-		for i := range 5_000 {
-			w.bookings = append(w.bookings, booking(fmt.Sprintf("trip-%04d", i), time.Duration(i%600)*time.Second))
+		for i := range 1_000 {
+			w.bookings = append(w.bookings, booking(fmt.Sprintf("trip-%04d", i), time.Duration(i%300)*time.Second))
 		}
 		w.bookings[7].Unverified = 1
 		p := newPage(t, w)
 		first := found(references, p.get(""))
-		assert.Equal(t, []string{"trip-0007", "trip-0599", "trip-1199"}, first[:3])
+		assert.Equal(t, []string{"trip-0007", "trip-0299", "trip-0599"}, first[:3])
 		assert.Len(t, first, 50)
 		seen := map[string]bool{}
-		for page := 1; page <= 100; page++ {
+		for page := 1; page <= 20; page++ {
 			for _, reference := range found(references, p.get(fmt.Sprint("?page=", page))) {
 				assert.False(t, seen[reference])
 				seen[reference] = true
 			}
 		}
-		assert.Len(t, seen, 5_000)
-		for page, same := range map[string]string{"0": "1", "-3": "1", "x": "1", "101": "100"} {
+		assert.Len(t, seen, 1_000)
+		for page, same := range map[string]string{"0": "1", "-3": "1", "x": "1", "21": "20"} {
 			assert.Equal(t, found(references, p.get("?page="+same)), found(references, p.get("?page="+page)))
 		}
-		assert.Equal(t, []string{"trip-4321"}, found(references, p.get("?q=+TRIP-4321+")))
-		assert.Len(t, found(references, p.get("?q=trip-43&page=2")), 50)
+		assert.Equal(t, []string{"trip-0321"}, found(references, p.get("?q=+TRIP-0321+")))
+		assert.Len(t, found(references, p.get("?q=trip-04&page=2")), 50)
 		assert.Empty(t, found(references, p.get("?q=nothing")))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -89,8 +90,6 @@ func newTable(account string) table {
 
 var (
 	epoch     = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	times     = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
-	offsets   = regexp.MustCompile(`"@-?\d+"`)
 	seenText  = regexp.MustCompile(`"seen":"[^"]*"`)
 	forPeople = regexp.MustCompile(`,"(begun|problem)":"[^"]*"`) // fields of a booking that only people read, and the engine does not
 )
@@ -121,21 +120,38 @@ func (t *table) number(r row) int32 {
 // relative replaces each time in a text by the seconds since the time in the parameter from. A time 90 seconds later
 // becomes "@90".
 func relative(text []byte, from time.Time) string {
-	return string(times.ReplaceAllFunc(text, func(quoted []byte) []byte {
-		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(quoted))
-		if err != nil || at.Nanosecond() != 0 {
-			panic(fmt.Sprint("a time is not a whole second: ", string(quoted)))
+	parts := strings.Split(string(text), `"`)
+	for i, part := range parts {
+		if len(part) < len("2000-01-01T00:00:00Z") || part[10] != 'T' {
+			continue
 		}
-		return fmt.Appendf(nil, `"@%d"`, int64(at.Sub(from)/time.Second))
-	}))
+		if at, err := time.Parse(time.RFC3339Nano, part); err == nil {
+			if at.Nanosecond() != 0 {
+				panic("a time is not a whole second: " + part)
+			}
+			parts[i] = "@" + strconv.FormatInt(int64(at.Sub(from)/second), 10)
+		}
+	}
+	return strings.Join(parts, `"`)
 }
 
 // mapped replaces each time in a text of relative, such as "@90", by the result of to(90).
 func mapped(text string, to func(seconds int64) string) string {
-	return offsets.ReplaceAllStringFunc(text, func(quoted string) string {
-		seconds, _ := strconv.ParseInt(quoted[2:len(quoted)-1], 10, 64)
-		return `"` + to(seconds) + `"`
-	})
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, `"@`)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		offset, after, _ := strings.Cut(rest, `"`)
+		seconds, err := strconv.ParseInt(offset, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		b.WriteString(`"` + to(seconds) + `"`)
+		text = after
+	}
 }
 
 // stored returns row number n as the Store returns it. It converts the seconds in the row to times, counted from the
