@@ -283,8 +283,6 @@ type TicketResponse struct {
 	Meta   ResponseMeta `json:"-"`
 }
 
-func (r *TicketResponse) meta() *ResponseMeta { return &r.Meta }
-
 // Ticket exchanges a key and a secret for a ticket. A Client with a TicketCredential does this itself. If the service
 // refuses the key or the secret, the error is ErrUnauthorized.
 func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
@@ -345,8 +343,6 @@ type OAuthTokenResponse struct {
 	AccessToken types.Secret `json:"access_token"`
 	Meta        ResponseMeta `json:"-"`
 }
-
-func (r *OAuthTokenResponse) meta() *ResponseMeta { return &r.Meta }
 
 // OAuthToken gets an access token. A Client with an OAuthCredential does this itself. The error is ErrInvalidScope if the
 // OAuth client is not registered for a scope.

@@ -48,8 +48,6 @@ func (r *CheckAvailResponse) Available() bool {
 	return r.RoomRatePkg != nil && r.RoomRatePkg.RatePkgID != ""
 }
 
-func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
-
 // CheckAvail returns the current price and availability of an offer. Call it right before Book. It returns no error if the
 // price has changed, or if the offer no longer exists: see CompareOffer and Available.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
@@ -196,8 +194,6 @@ func (r *BookRequest) check(resp *BookResponse, _ *exchange) error {
 	}
 	return nil
 }
-
-func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 
 // ValidateBook returns the *ValidationError that BookAndRecover would return, or nil. It sends nothing. Call it before you
 // store a booking that is sent later.

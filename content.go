@@ -45,8 +45,6 @@ type DestinationsResponse struct {
 	Meta         ResponseMeta        `json:"-"`
 }
 
-func (r *DestinationsResponse) meta() *ResponseMeta { return &r.Meta }
-
 // Destinations returns the top-level places of a country, or the places directly below a place. WalkDestinations
 // returns the whole tree.
 func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) (*DestinationsResponse, error) {
@@ -117,8 +115,6 @@ type HotelsMetadataResponse struct {
 	Page           types.PageResp        `json:"page"`
 	Meta           ResponseMeta          `json:"-"`
 }
-
-func (r *HotelsMetadataResponse) meta() *ResponseMeta { return &r.Meta }
 
 // HotelsMetadata returns a page of a destination's catalogue. Identify a hotel by its PlatformHotelID.
 func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) (*HotelsMetadataResponse, error) {
@@ -237,8 +233,6 @@ type HotelStaticDetailResponse struct {
 	Meta  ResponseMeta `json:"-"`
 }
 
-func (r *HotelStaticDetailResponse) meta() *ResponseMeta { return &r.Meta }
-
 // HotelStaticDetail returns a hotel. The API document marks this operation as under development: in production, use
 // HotelsMetadata.
 func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRequest,
@@ -267,8 +261,6 @@ type HotelIDListResponse struct {
 	HotelIDList []types.HotelIDListItem `json:"hotelIdList"`
 	Meta        ResponseMeta            `json:"-"`
 }
-
-func (r *HotelIDListResponse) meta() *ResponseMeta { return &r.Meta }
 
 // HotelIDList returns the hotel ids of a region, or converts ids between the platform and the client. Its rate limit is
 // undocumented: the client applies none.

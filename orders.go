@@ -73,8 +73,6 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 	return nil
 }
 
-func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
-
 // hasNullOrders reports whether data.orders is null, and all other members of data are empty, because another member
 // could hold the orders. An answer above maxNoOrders bytes does not count. The decoder has refused duplicate names and
 // other spellings.

@@ -42,8 +42,6 @@ type CancelResponse struct {
 	Meta       ResponseMeta       `json:"-"`
 }
 
-func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
-
 // Cancel cancels an order. The error is ErrCancelRefused if the order cannot be cancelled online, and ErrNotFound if it does
 // not exist. An order of another account causes either error. The error is an *OutcomeUnknownError, also after the end of
 // ctx, if nobody knows yet whether the order was cancelled: read the order with QueryOrders. Cancel is sent again only if

@@ -97,8 +97,6 @@ func (*HotelListRequest) check(resp *HotelListResponse, x *exchange) error {
 	return nil
 }
 
-func (r *HotelListResponse) meta() *ResponseMeta { return &r.Meta }
-
 func (r *HotelListResponse) pageInfo() paging.Info {
 	ids := make([]string, len(r.List))
 	for i, h := range r.List {
@@ -193,8 +191,6 @@ type HotelRatesResponse struct {
 	Rooms []types.Room `json:"rooms"`
 	Meta  ResponseMeta `json:"-"`
 }
-
-func (r *HotelRatesResponse) meta() *ResponseMeta { return &r.Meta }
 
 // HotelRates returns all offers of one hotel, from all suppliers.
 func (c *Client) HotelRates(ctx context.Context, req *HotelRatesRequest, opts ...CallOption) (*HotelRatesResponse, error) {

@@ -66,8 +66,6 @@ func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *exchange) err
 	return nil
 }
 
-func (r *OrderVoucherResponse) meta() *ResponseMeta { return &r.Meta }
-
 // OrderVoucher returns the voucher of an order. The service makes the voucher once the supplier confirms the booking. The
 // error is
 //

@@ -22,6 +22,8 @@ var readBookResponse = wire.Struct([]wire.Field[BookResponse]{
 
 func (v *BookResponse) decode(l *wire.Lexer) { readBookResponse(l, v) }
 
+func (v *BookResponse) meta() *ResponseMeta { return &v.Meta }
+
 func staleBookResponse() {
 	type run_go_generate_internal_wire struct {
 		HotelOrder *types.Order
@@ -39,6 +41,8 @@ var readCancelResponse = wire.Struct([]wire.Field[CancelResponse]{
 })
 
 func (v *CancelResponse) decode(l *wire.Lexer) { readCancelResponse(l, v) }
+
+func (v *CancelResponse) meta() *ResponseMeta { return &v.Meta }
 
 func staleCancelResponse() {
 	type run_go_generate_internal_wire struct {
@@ -59,6 +63,8 @@ var readCheckAvailResponse = wire.Struct([]wire.Field[CheckAvailResponse]{
 
 func (v *CheckAvailResponse) decode(l *wire.Lexer) { readCheckAvailResponse(l, v) }
 
+func (v *CheckAvailResponse) meta() *ResponseMeta { return &v.Meta }
+
 func staleCheckAvailResponse() {
 	type run_go_generate_internal_wire struct {
 		Status               types.AvailabilityStatus
@@ -77,6 +83,8 @@ var readDestinationsResponse = wire.Struct([]wire.Field[DestinationsResponse]{
 
 func (v *DestinationsResponse) decode(l *wire.Lexer) { readDestinationsResponse(l, v) }
 
+func (v *DestinationsResponse) meta() *ResponseMeta { return &v.Meta }
+
 func staleDestinationsResponse() {
 	type run_go_generate_internal_wire struct {
 		Destinations []types.Destination
@@ -92,6 +100,8 @@ var readHotelIDListResponse = wire.Struct([]wire.Field[HotelIDListResponse]{
 })
 
 func (v *HotelIDListResponse) decode(l *wire.Lexer) { readHotelIDListResponse(l, v) }
+
+func (v *HotelIDListResponse) meta() *ResponseMeta { return &v.Meta }
 
 func staleHotelIDListResponse() {
 	type run_go_generate_internal_wire struct {
@@ -112,6 +122,8 @@ var readHotelListResponse = wire.Struct([]wire.Field[HotelListResponse]{
 
 func (v *HotelListResponse) decode(l *wire.Lexer) { readHotelListResponse(l, v) }
 
+func (v *HotelListResponse) meta() *ResponseMeta { return &v.Meta }
+
 func staleHotelListResponse() {
 	type run_go_generate_internal_wire struct {
 		List    []types.Hotel
@@ -129,6 +141,8 @@ var readHotelRatesResponse = wire.Struct([]wire.Field[HotelRatesResponse]{
 
 func (v *HotelRatesResponse) decode(l *wire.Lexer) { readHotelRatesResponse(l, v) }
 
+func (v *HotelRatesResponse) meta() *ResponseMeta { return &v.Meta }
+
 func staleHotelRatesResponse() {
 	type run_go_generate_internal_wire struct {
 		Rooms []types.Room
@@ -142,6 +156,8 @@ var readHotelStaticDetailResponse = wire.Struct([]wire.Field[HotelStaticDetailRe
 })
 
 func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) { readHotelStaticDetailResponse(l, v) }
+
+func (v *HotelStaticDetailResponse) meta() *ResponseMeta { return &v.Meta }
 
 func staleHotelStaticDetailResponse() {
 	type run_go_generate_internal_wire struct {
@@ -160,6 +176,8 @@ var readHotelsMetadataResponse = wire.Struct([]wire.Field[HotelsMetadataResponse
 
 func (v *HotelsMetadataResponse) decode(l *wire.Lexer) { readHotelsMetadataResponse(l, v) }
 
+func (v *HotelsMetadataResponse) meta() *ResponseMeta { return &v.Meta }
+
 func staleHotelsMetadataResponse() {
 	type run_go_generate_internal_wire struct {
 		HotelsMetadata []types.HotelMetadata
@@ -174,6 +192,8 @@ var readOAuthTokenResponse = wire.Struct([]wire.Field[OAuthTokenResponse]{
 })
 
 func (v *OAuthTokenResponse) decode(l *wire.Lexer) { readOAuthTokenResponse(l, v) }
+
+func (v *OAuthTokenResponse) meta() *ResponseMeta { return &v.Meta }
 
 func staleOAuthTokenResponse() {
 	type run_go_generate_internal_wire struct {
@@ -193,6 +213,8 @@ var readOrderVoucherResponse = wire.Struct([]wire.Field[OrderVoucherResponse]{
 
 func (v *OrderVoucherResponse) decode(l *wire.Lexer) { readOrderVoucherResponse(l, v) }
 
+func (v *OrderVoucherResponse) meta() *ResponseMeta { return &v.Meta }
+
 func staleOrderVoucherResponse() {
 	type run_go_generate_internal_wire struct {
 		CustomerReferenceNo string
@@ -211,6 +233,8 @@ var readQueryOrdersResponse = wire.Struct([]wire.Field[QueryOrdersResponse]{
 
 func (v *QueryOrdersResponse) decode(l *wire.Lexer) { readQueryOrdersResponse(l, v) }
 
+func (v *QueryOrdersResponse) meta() *ResponseMeta { return &v.Meta }
+
 func staleQueryOrdersResponse() {
 	type run_go_generate_internal_wire struct {
 		Orders []types.Order
@@ -225,6 +249,8 @@ var readTicketResponse = wire.Struct([]wire.Field[TicketResponse]{
 })
 
 func (v *TicketResponse) decode(l *wire.Lexer) { readTicketResponse(l, v) }
+
+func (v *TicketResponse) meta() *ResponseMeta { return &v.Meta }
 
 func staleTicketResponse() {
 	type run_go_generate_internal_wire struct {

@@ -133,6 +133,7 @@ func (g *generator) structVar(named *types.Named) (string, error) {
 	fmt.Fprintf(&out.body, "\nvar %s = %sStruct([]%[2]sField[%s]{\n%s})\n", variable, out.wire, out.typeName(named), rows.Bytes())
 	if isResponse(name) && out == g.root {
 		fmt.Fprintf(&out.body, "\nfunc (v *%s) decode(l *wire.Lexer) { %s(l, v) }\n", name, variable)
+		fmt.Fprintf(&out.body, "\nfunc (v *%s) meta() *ResponseMeta { return &v.Meta }\n", name)
 	}
 	out.guard(named)
 	g.done[named] = true
