@@ -5,17 +5,14 @@ package hotelstays
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/signature"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -142,9 +139,14 @@ func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []strin
 	case len(signatures) > 1:
 		return nil, &WebhookError{ErrWebhookSignature, "there are several signature headers"}
 	case len(signatures) == 1 && len(secrets) > 0:
-		at, secret, err := checkSignature(body, signatures[0], secrets, cmp.Or(o.Tolerance, defaultTolerance))
+		at, secret, err := signature.Check(body, signatures[0], secrets)
 		if err != nil {
-			return nil, err
+			return nil, &WebhookError{ErrWebhookSignature, err.Error()}
+		}
+		tolerance := cmp.Or(o.Tolerance, defaultTolerance)
+		if d := time.Since(at).Abs(); d > tolerance {
+			return nil, &WebhookError{ErrWebhookTime, fmt.Sprintf(
+				"the time differs from this machine's clock by %s, the tolerance is %s; check the clock", d.Round(time.Second), tolerance)}
 		}
 		signedAt, account = at, cmp.Or(account, hashed("secret", secret)[:16])
 	case !o.AllowUnsigned:
@@ -169,83 +171,6 @@ func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []strin
 	return &WebhookEvent{CustomerReferenceNo: decoded.CustomerReferenceNo, HotelConfirmNo: decoded.HotelConfirmNo, Kind: decoded.Kind,
 		EventTime: decoded.EventTime, Account: account, ID: h.Get(eventIDHeader), Signed: !signedAt.IsZero(), SignedAt: signedAt, Raw: body}, nil
 }
-
-const maxSignatureHeader = 4096
-
-type macSum [sha256.Size]byte
-
-func checkSignature(body []byte, header string, secrets []string, tolerance time.Duration) (at time.Time, signer string, err error) {
-	stamp, candidates, err := parseSignature(header)
-	if err != nil {
-		return time.Time{}, "", err
-	}
-	found := false
-	signed := []byte(stamp + ".")
-	for _, secret := range secrets {
-		mac := hmac.New(sha256.New, []byte(secret))
-		mac.Write(signed)
-		mac.Write(body)
-		var room macSum
-		want := mac.Sum(room[:0])
-		for _, candidate := range candidates {
-			if hmac.Equal(want, candidate[:]) {
-				found, signer = true, secret
-			}
-		}
-	}
-	if !found {
-		return time.Time{}, "", &WebhookError{ErrWebhookSignature,
-			"the secret differs, or the body was changed; check the webhook signing secret, which is not the application's secret"}
-	}
-	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil {
-		return time.Time{}, "", &WebhookError{ErrWebhookSignature, "the time t in the signature header is out of range"}
-	}
-	at = time.Unix(seconds, 0)
-	if d := time.Since(at).Abs(); d > tolerance {
-		return time.Time{}, "", &WebhookError{ErrWebhookTime,
-			fmt.Sprintf("the time differs from this machine's clock by %s, the tolerance is %s; check the clock", d.Round(time.Second), tolerance)}
-	}
-	return at, signer, nil
-}
-
-// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It ignores other parts, such as v0=…. It refuses a second t,
-// because only one t is signed.
-func parseSignature(header string) (stamp string, candidates []macSum, err error) {
-	const noDigest = "a v1 is not a SHA-256 HMAC in hex"
-	malformed := func(detail string) (string, []macSum, error) {
-		return "", nil, &WebhookError{ErrWebhookSignature, detail}
-	}
-	if len(header) > maxSignatureHeader {
-		return malformed("the signature header is too long")
-	}
-	for part := range strings.SplitSeq(header, ",") {
-		key, value, ok := strings.Cut(part, "=")
-		switch {
-		case !ok:
-			return malformed("the signature header has a part without a =")
-		case key == "t" && (stamp != "" || value == "" || strings.ContainsFunc(value, notDigit)):
-			return malformed("the signature header needs one t, in Unix seconds")
-		case key == "t":
-			stamp = value
-		case key == "v1":
-			var candidate macSum
-			if len(value) != hex.EncodedLen(len(candidate)) {
-				return malformed(noDigest)
-			}
-			if _, err := hex.Decode(candidate[:], []byte(value)); err != nil {
-				return malformed(noDigest)
-			}
-			candidates = append(candidates, candidate)
-		}
-	}
-	if stamp == "" || len(candidates) == 0 {
-		return malformed("the signature header lacks t or v1")
-	}
-	return stamp, candidates, nil
-}
-
-func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // VerifyWebhookOptions says which deliveries to trust.
 type VerifyWebhookOptions struct {
