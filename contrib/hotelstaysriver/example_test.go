@@ -133,7 +133,7 @@ func ExampleBookings_Wake() {
 func ExampleBookings_ForAccount() {
 	book := func(ctx context.Context, pool *pgxpool.Pool, clients []*hotelstays.Client, key types.Secret,
 		client *hotelstays.Client, req *hotelstays.BookRequest) error {
-		accounts := map[string]*hotelstays.Client{} // by Client.Account; lock the map if accounts change
+		accounts := map[string]*hotelstays.Client{} // the keys are Client.Account; if accounts may change, lock the map
 		for _, client := range clients {
 			accounts[client.Account()] = client
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Check verifies that a database is usable, before its first use. Open calls it. An error means that the database
+// Check verifies that a database is usable, before its first use. Open calls Check. An error means that the database
 // cannot be used: its tables have another version (*SchemaError), or it is read-only. The parameter log, if not nil,
-// receives a warning for each setting that can lose commits or bookings, or that makes calls fail needlessly. Check
+// receives a warning for each setting that can lose commits or bookings, or that makes calls fail without need. Check
 // reads the settings of one connection, so give all connections of the pool the same settings.
 func Check(ctx context.Context, db *sql.DB, dialect Dialect, log *slog.Logger) error {
 	var p problems

@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// Dialect names a kind of database. The caller imports the driver.
+// Dialect names a kind of database. Your program imports the driver of the database.
 type Dialect string
 
 // The supported databases.
@@ -32,19 +32,20 @@ type grammar struct {
 	// now is SQL for the database's clock in microseconds since 1970. The value is constant within a statement.
 	now string
 	// conflict is the SQL between the INSERT of an upsert and its assignments. proposed is SQL for the value that the
-	// INSERT would write into a column. On the right side of an assignment, write the table's name before a column.
-	// MySQL executes assignments in order, so assign a column last if other assignments read it.
+	// INSERT would write into a column. On the right side of an assignment, write the table's name before a column:
+	// on PostgreSQL, the column's name alone is ambiguous. MySQL executes assignments in order, so assign a column
+	// last if other assignments read the column.
 	conflict, proposed string
 	isolation          sql.IsolationLevel
 	// lock is the end of a SELECT that locks its rows. It is empty if the database has no row locks.
 	lock string
-	// guard is the first statement of a transaction in which a function of the caller runs. It makes the server end
-	// the transaction if it is idle for half a minute. Otherwise a machine that is frozen or has lost its network
-	// would keep its locks for hours.
+	// guard is the first statement of a transaction in which a function of the caller runs. With guard, the
+	// server ends a transaction that is idle for half a minute. Otherwise the transaction of a machine that is frozen
+	// or has lost its network would keep its locks for hours.
 	//
 	// On MySQL, guard changes settings of the connection before the transaction, and unguard restores them. In
-	// between, autocommit is off, because a deadlock undoes the whole transaction. With autocommit, the later writes
-	// of a function that ignores the error would be committed immediately.
+	// between, autocommit is off, because a deadlock undoes the whole transaction, and the caller's function may
+	// ignore the error. With autocommit, the function's later writes would then be committed immediately.
 	guard, unguard string
 }
 
@@ -206,8 +207,8 @@ func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) err
 }
 
 // errUndone: MySQL undid a transaction at a deadlock, and the caller's function ignored the error.
-var errUndone = errors.New("the database undid the transaction, for example because of a deadlock, and the function returned no error; " +
-	"let it return the error of each statement")
+var errUndone = errors.New("the database undid the transaction, for example because of a deadlock, but your function returned no error; " +
+	"return the error of each statement from your function")
 
 // exec executes one statement in its own transaction, and reports whether the statement matched a row.
 func (d database) exec(ctx context.Context, statement string, args ...any) (matched bool, err error) {
@@ -257,8 +258,8 @@ func (d Dialect) exec(ctx context.Context, tx *sql.Tx, statement string, args ..
 func list(element string, n int) string { return strings.Repeat(", "+element, n)[2:] }
 
 // replaced returns the assignments of an upsert. They replace the columns of an existing row if the row meets the
-// condition, such as "expires_at <= {now}". The column in the condition must be the last of columns: see
-// grammar.conflict.
+// condition, such as "expires_at <= {now}". The condition's column must be the last element of the parameter columns,
+// because MySQL executes assignments in order.
 func replaced(table, condition string, columns ...string) string {
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf("%s = CASE WHEN %s.%s THEN {new %[1]s} ELSE %[2]s.%[1]s END", column, table, condition)

@@ -41,7 +41,7 @@ func (f *fake) Rollback() error                              { return nil }
 
 func (f *fake) Commit() error { return nil }
 
-func TestTransactionReturnsTheErrorOfItsContext(t *testing.T) {
+func TestInTxReturnsTheErrorOfAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := database{sql.OpenDB(&fake{}), SQLite}
 		defer db.Close()

@@ -22,9 +22,9 @@ type EventStoreOptions struct {
 }
 
 // EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore
-// that made it: no other EventStore can release the claim, and the claim ends by itself with its
-// lease. Any EventStore may call Done. Some calls also remove expired keys. An EventStore is safe for
-// concurrent use.
+// that made the claim: no other EventStore can release the claim. At the end of its lease, a claim
+// ends by itself. Done works with any EventStore. Some calls also remove expired keys. An EventStore is
+// safe for concurrent use.
 type EventStore struct {
 	db        database
 	retention time.Duration
@@ -94,8 +94,8 @@ func (s *EventStore) claimKeys(ctx context.Context, tx *sql.Tx, keys [][]byte, c
 	return s.claimState(ctx, tx, keys, claim)
 }
 
-// claimState returns ClaimDone if a key of another claim is handled, ClaimGranted if all keys have the given claim, and
-// otherwise ClaimBusy.
+// claimState returns ClaimDone if a key with another claim number is marked as handled. It returns ClaimGranted if all
+// keys have the given claim number, and otherwise ClaimBusy.
 func (s *EventStore) claimState(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64) (hotelstays.ClaimState, error) {
 	args := []any{claim, claim}
 	for _, key := range keys {
@@ -167,8 +167,8 @@ func (s *EventStore) remove(ctx context.Context, keys []string, condition string
 // HandleTx calls fn in a transaction that also marks the event as handled. If the event was handled
 // before, it returns nil without calling fn. If fn fails or panics, nothing is committed, HandleTx
 // returns fn's error, and the next delivery calls fn again. If the answer to the commit is lost,
-// the next delivery finds out whether the event was handled. A duplicate that arrives meanwhile
-// waits for the commit.
+// the next delivery finds out whether the event was handled. A duplicate that arrives during the
+// transaction waits for the commit.
 //
 // fn must return the error of each statement: see Transactions in the package documentation.
 //

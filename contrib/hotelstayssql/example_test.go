@@ -22,7 +22,7 @@ func ExampleOpen() {
 	_ = start
 }
 
-// A service opens its own pool. The tables were created at the deployment.
+// A service that opens its pool with sql.Open calls Check before it uses the pool. The tables were created at the deployment.
 func ExampleCheck() {
 	start := func(ctx context.Context, db *sql.DB) error {
 		return hotelstayssql.Check(ctx, db, hotelstayssql.MySQL, slog.Default())
@@ -30,7 +30,7 @@ func ExampleCheck() {
 	_ = start
 }
 
-// An event wakes the journal, and is handled once, in one transaction with the caller's row.
+// The function runs once per event, and its writes are committed together with the event. Each delivery wakes the journal.
 func ExampleNewWebhookHandler() {
 	receive := func(journal *hotelstayssql.Journal, secret types.Secret) error {
 		handler, err := hotelstayssql.NewWebhookHandler(journal, hotelstays.WebhookOptions{Secrets: []types.Secret{secret}},
@@ -48,7 +48,7 @@ func ExampleNewWebhookHandler() {
 	_ = receive
 }
 
-// Without a journal, an event is handled once, in one transaction with the caller's row.
+// Without a journal, HandleTx calls a function once per event, in the transaction that marks the event as handled.
 func ExampleEventStore_HandleTx() {
 	handle := func(ctx context.Context, events *hotelstayssql.EventStore, event *hotelstays.WebhookEvent) error {
 		return events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
@@ -79,7 +79,7 @@ func ExampleNewEventStore() {
 func ExampleJournal_ForAccount() {
 	book := func(ctx context.Context, db *sql.DB, clients []*hotelstays.Client, key types.Secret,
 		client *hotelstays.Client, req *hotelstays.BookRequest) error {
-		accounts := map[string]*hotelstays.Client{} // by Client.Account; lock the map if accounts change
+		accounts := map[string]*hotelstays.Client{} // the keys are Client.Account; if accounts may change, lock the map
 		for _, client := range clients {
 			accounts[client.Account()] = client
 		}
@@ -144,7 +144,7 @@ func ExampleJournal_List() {
 func ExampleNewTokenStore() {
 	connect := func(db *sql.DB, baseURL string, cred hotelstays.TicketCredential, key types.Secret) (*hotelstays.Client, error) {
 		tokens, err := hotelstayssql.NewTokenStore(db, hotelstayssql.SQLite, hotelstayssql.TokenStoreOptions{
-			Keys:   []types.Secret{key}, // 32 random bytes; a second key may follow
+			Keys:   []types.Secret{key}, // 32 random bytes each; the first key encrypts, and all keys decrypt
 			Logger: slog.Default(),
 		})
 		if err != nil {

@@ -65,7 +65,7 @@ const countTimeout = 10 * time.Second
 //
 // When ctx ends, Run interrupts the requests in progress, stores their results, and returns nil. The outcome of an
 // interrupted Book is unknown. An interrupted poll is due again immediately. If a function of yours has not
-// returned 15 seconds later, Run returns an error that names the function and its reference.
+// returned 15 seconds after the end of ctx, Run returns an error that names the function and the customer reference.
 //
 // Without Options.Clients, Run works on the bookings of one account. At its start it logs how many bookings of
 // other accounts, with another base URL or credential, are open.
@@ -111,8 +111,8 @@ func (j *Journal) lookForOthers(ctx context.Context) {
 	}
 }
 
-// countOthers counts the open bookings of other accounts. It counts one account at a time, because the index finds the
-// next account directly.
+// countOthers counts the open bookings of other accounts. It counts one account at a time, because an index finds
+// both the next account and the open bookings of an account.
 func (j *Journal) countOthers(ctx context.Context) (n int, err error) {
 	db := j.store.db
 	for account := []byte{}; ; {

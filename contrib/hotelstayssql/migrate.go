@@ -114,7 +114,7 @@ type SchemaError struct {
 	Known int // newest version that this program knows
 }
 
-// Error says what to do.
+// Error names the version of the tables, if they exist, and says what to do.
 func (e *SchemaError) Error() string {
 	switch {
 	case e.Found == 0:
@@ -234,9 +234,9 @@ func lockMySQL(ctx context.Context, conn *sql.Conn) error {
 	case err != nil:
 		return err
 	case !locked.Valid:
-		return errors.New("no database is selected; name it in the DSN")
+		return errors.New("the DSN names no database; add the name of your database to the DSN")
 	case !locked.Bool:
-		return errors.New("another process has been migrating for a minute; call Migrate again when it has ended")
+		return errors.New("another process has been migrating for a minute; call Migrate again when that process has ended")
 	}
 	return nil
 }

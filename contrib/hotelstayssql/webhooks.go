@@ -11,10 +11,11 @@ import (
 )
 
 // NewWebhookHandler returns a handler that verifies deliveries, and calls journal.Wake with the reference of
-// each event. It answers as hotelstays.NewWebhookHandler does.
+// each event. The handler answers as the handler of hotelstays.NewWebhookHandler does.
 //
-// fn, if not nil, is called first. Within opts.Retention it is called once for each event, whichever process
-// receives the event. Its writes are committed together with the keys of the event, as in EventStore.HandleTx.
+// The handler calls fn, if not nil, before journal.Wake. Within opts.Retention, fn is called once for each event,
+// whichever process receives the event. The writes of fn are committed together with the keys of the event, as in
+// EventStore.HandleTx.
 // opts.Store must be nil. A journal with Options.Clients needs one handler per account. Set opts.Account of each
 // handler to the result of Client.Account.
 func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,

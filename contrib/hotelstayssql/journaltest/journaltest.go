@@ -24,8 +24,9 @@ import (
 )
 
 // PassTime moves the times of open bookings, cancellations and followed orders of all accounts in the database back by
-// d. The function which, if not nil, selects the bookings. PassTime then also leaves out each cancellation whose Cancel
-// may be in progress. A row that changes meanwhile, or that a process has locked, keeps its times.
+// d. The last parameter is a function that selects the bookings; nil selects all of them. With such a function,
+// PassTime also leaves out each cancellation whose Cancel may be in progress. A row that changes during the call, or
+// that a process has locked, keeps its times.
 //
 // Use [PollsOnly] to leave out bookings whose Book may be in progress. Otherwise Run takes over such a booking while
 // its Book still runs.
@@ -109,8 +110,8 @@ func (t table) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dial
 	return tx.Commit()
 }
 
-// PollsOnly selects the bookings for which workers poll: Book has ended, or its time limit has passed. Pass
-// it to PassTime.
+// PollsOnly selects the bookings for which workers poll: Book has ended, or the time limit of Book has
+// passed. Pass PollsOnly to PassTime.
 func PollsOnly(b durable.Booking) bool { return b.Phase(time.Now()) == durable.PhasePolling }
 
 // row is an open row of a table. Every write of the row changes its fence.

@@ -76,7 +76,7 @@ func inDatabase(t *testing.T) *database {
 	return db
 }
 
-// createTables creates the tables of the package, and a table of the caller.
+// createTables creates the tables of the package, and the table handled, to which the functions of the tests write.
 func (d *database) createTables(t testing.TB) {
 	t.Helper()
 	require.NoError(t, hotelstayssql.Migrate(t.Context(), d.DB, d.dialect))

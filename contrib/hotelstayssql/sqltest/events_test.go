@@ -56,7 +56,7 @@ func claim(t *testing.T, s *hotelstayssql.EventStore, lease time.Duration, keys 
 	return state
 }
 
-func TestDoneNeverShortensARetention(t *testing.T) {
+func TestDoneNeverShortensTheRetentionOfHandledKeys(t *testing.T) {
 	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
 		keys := []string{"a", "b"}
 		require.NoError(t, s.Done(t.Context(), keys, 24*time.Hour))
@@ -135,7 +135,7 @@ func newEvents(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) *hotel
 	return s
 }
 
-// insert returns a function of the caller, which stores a number in its table.
+// insert returns a function for HandleTx that inserts a number into the table handled.
 func insert(number int) func(context.Context, *sql.Tx) error {
 	return func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO handled (event) VALUES (%d)", number))
@@ -213,7 +213,7 @@ func TestHandleTxSucceedsIfAnotherProcessHandlesTheEvent(t *testing.T) {
 	assert.EqualValues(t, 1, db.handled(t))
 }
 
-func TestAccountsMayUseTheSameEventID(t *testing.T) {
+func TestEventsOfTwoAccountsMayHaveTheSameID(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
 	for i, account := range []string{"a", "b", "a"} {

@@ -16,7 +16,7 @@ import (
 )
 
 // The process is frozen during Cancel, until the time limit of Cancel has passed.
-func TestFrozenCancelIsNotRepeated(t *testing.T) {
+func TestNoWorkerRepeatsTheCancelOfAFrozenProcess(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
 		p.Booked("ref-1")

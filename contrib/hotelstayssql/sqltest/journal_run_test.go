@@ -60,8 +60,8 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 	})
 }
 
-// When OnOutcome returns, the database has already undone its transaction.
-func TestOnOutcomeThatOutlastsItsCtxIsNamedAndCalledOnceAMinute(t *testing.T) {
+// The database undoes the transaction of OnOutcome when ctx ends. OnOutcome returns only later.
+func TestOnOutcomeThatOutlastsItsCtxIsLoggedAndCalledAtMostOnceAMinute(t *testing.T) {
 	for name, write := range map[string]bool{"it writes too late": true, "it returns nil": false} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, p *process) {
@@ -90,10 +90,10 @@ func TestOnOutcomeThatOutlastsItsCtxIsNamedAndCalledOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestRowThatHasBeenDueLongestIsPolledFirst(t *testing.T) {
+func TestBookingThatHasBeenDueLongestIsPolledFirst(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		p.fillBooked(3, func(i int, booking *bookingstest.Booking) {
-			booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() // an hour after Book, each poll is for one booking
+			booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() // ten minutes after Book and later, no two bookings share a poll
 			booking.Due = time.Now().Add(time.Duration(-i) * time.Minute)
 		})
 		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Times: -1})
@@ -179,7 +179,7 @@ func TestHangingStatementEndsWithinTheLease(t *testing.T) {
 				if row.late {
 					order()
 				}
-				// The hanging process may hold SQLite's only write lock, and another process would wait for it in real time.
+				// The hanging process may hold SQLite's only write lock. The other process must not wait long for this lock in real time.
 				stop := p.through(p.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).Work()
 				ended(2, time.Minute+15*time.Second) // the other process ends two bookings
 				stop()

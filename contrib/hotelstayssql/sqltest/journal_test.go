@@ -20,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestJournalKeepsThePromisesOfBookings(t *testing.T) {
+func TestJournalPassesTheSuiteOfBookingstest(t *testing.T) {
 	for _, dialect := range dialects {
 		t.Run(string(dialect), func(t *testing.T) {
 			start := func(t *testing.T) bookingstest.Fleet[*sql.Tx] {
@@ -123,7 +123,7 @@ func TestOpenBookingsOfAnotherAccountAreLogged(t *testing.T) {
 	})
 }
 
-// logLines receives log lines. While it is full, it drops them.
+// logLines receives log lines. If the channel is full, Write drops the line.
 type logLines chan string
 
 func (l logLines) receive(o *hotelstayssql.JournalOptions) {
@@ -174,7 +174,7 @@ func TestNothingIsSentIfTheDatabaseIsReadOnlyOrHasANewerSchema(t *testing.T) {
 	})
 }
 
-func TestListReadsSeveralPages(t *testing.T) {
+func TestListReturnsTheOpenBookingsOfSeveralPages(t *testing.T) {
 	p := inProcess(t, nil)
 	p.fill(250, nil)
 	p.Begin("waiting")
@@ -200,8 +200,7 @@ func TestListReadsSeveralPages(t *testing.T) {
 	assert.ErrorContains(t, broken[0], many(7))
 }
 
-// The request is erased when it is sent.
-func TestRequestIsEncryptedUntilItIsSent(t *testing.T) {
+func TestStoredRequestIsEncryptedUntilSendErasesIt(t *testing.T) {
 	p := inProcess(t, nil)
 	p.Begin("ref-1")
 	look := func() []byte {

@@ -56,9 +56,9 @@ func TestLockedRowDelaysNoOtherBooking(t *testing.T) {
 	})
 }
 
-// While a function of the caller runs, the server ends an idle transaction. Afterwards the connection has its
-// former settings.
-func TestServerEndsIdleTransactions(t *testing.T) {
+// While a function of the caller runs, the connection has a setting with which the server ends an idle transaction.
+// Afterwards the connection has its former settings.
+func TestServerEndsATransactionInWhichTheCallersFunctionIsIdle(t *testing.T) {
 	idle := map[hotelstayssql.Dialect]struct{ read, limit, connection string }{
 		hotelstayssql.PostgreSQL: {`SELECT current_setting('idle_in_transaction_session_timeout')`, "30s", `SELECT pg_backend_pid()`},
 		hotelstayssql.MySQL:      {`SELECT CONCAT(@@autocommit + 0, ' ', @@wait_timeout)`, "0 30", `SELECT CONNECTION_ID()`},

@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 	}
 	_ = mysql.SetLogger(&mysql.NopLogger{}) // the driver also returns the errors that it logs
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // most of the time a test waits for polls and commits
+	_ = flag.Set("test.parallel", "8") // more than there may be processors, because a test mostly waits for polls and commits
 	goleak.VerifyTestMain(m)
 }
 
@@ -105,7 +105,8 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	onEachAlone(t, func(t *testing.T, db *database) {
 		config := *chaostest.Config(fleet.Seed)
 		config.Accounts = bookingstest.Accounts(accounts)
-		config.LateVisibility /= haste * haste // shorter again, because haste does not shorten the faults that delay Book
+		// One haste, because a recovery is shorter. One more, because the faults that delay Book are not shorter.
+		config.LateVisibility /= haste * haste
 		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
 		config.RateLimits = map[hotelstays.Operation]int{} // an empty map means the documented rate limits
 		p := newProcess(t, db, nil, config)

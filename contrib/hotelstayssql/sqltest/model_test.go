@@ -43,7 +43,8 @@ func TestJournalFollowsTheModel(t *testing.T) {
 			t.Parallel()
 			var paths [][]model.Step
 			synctest.Test(t, func(*testing.T) {
-				paths = w.Paths(1e7, func(s model.Step) bool { return s.Do != "stands still" && !s.Ends }) // no steps that end a ctx
+				// The paths leave out two steps: a worker stands still, and time passes until the ctx of Book or Cancel ends.
+				paths = w.Paths(1e7, func(s model.Step) bool { return s.Do != "stands still" && !s.Ends })
 			})
 			steps := 0
 			for i, path := range paths {
@@ -172,7 +173,7 @@ type following struct {
 	world  model.World
 	actors [2]*actor
 	person *hotelstayssql.Journal
-	before struct{ delivered, cancelled int } // counts of earlier rounds and cancellations
+	before struct{ delivered, cancelled int } // the calls of OnOutcome for earlier rounds, and of OnCancel for earlier cancellations
 }
 
 func (d *following) open(pool *sql.DB, transport http.RoundTripper) *hotelstayssql.Journal {
@@ -242,7 +243,7 @@ func (d *following) let(a *actor, op model.Op, err error) {
 var tableOf = map[string]string{string(durable.KindBooking): "hotelstays_journal", string(durable.KindCancel): "hotelstays_cancels",
 	string(durable.KindOrder): "hotelstays_orders"}
 
-// claim makes a process look for rows of the given kind. Its earlier searches, for rows of other kinds, fail.
+// claim lets Run of a process look for rows of the given kind. Until then, each look for rows of another kind fails.
 func (d *following) claim(a *actor, kind string) {
 	for range 5 {
 		if a.run(func(ctx context.Context) { assert.NoError(d.t, a.journal.Run(ctx)) }); a.holds() != "" {

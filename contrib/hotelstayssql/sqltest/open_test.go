@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 )
 
-func TestOpenMigratesOnlyIfAsked(t *testing.T) {
+func TestOpenMigratesOnlyWithTheOptionMigrate(t *testing.T) {
 	harmful := map[hotelstayssql.Dialect]warnings{ // the test servers may lose commits, which makes them faster
 		hotelstayssql.PostgreSQL: {"fsync"}, hotelstayssql.MySQL: {"innodb_flush_log_at_trx_commit"}}
 	on(t, dialects, func(t *testing.T, db *database) {

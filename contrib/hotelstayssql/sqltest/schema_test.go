@@ -33,7 +33,7 @@ func TestManyProcessesMayMigrateAtTheSameTime(t *testing.T) {
 }
 
 // In the middle of a migration, another process, which waits for no lock, migrates the same tables.
-func TestMigrateSurvivesAnotherMigration(t *testing.T) {
+func TestMigrateSucceedsWhileAnotherProcessTriesToMigrate(t *testing.T) {
 	db := inDatabase(t)
 	db.exec(t, "DELETE FROM hotelstays_schema WHERE version > 1")
 	pool, link := db.process(t)
@@ -51,7 +51,7 @@ func TestMigrateSurvivesAnotherMigration(t *testing.T) {
 
 // Each test run lets another statement fail, alone or with all later statements. MariaDB has then committed the earlier
 // statements.
-func TestMigrateContinuesAfterAFailure(t *testing.T) {
+func TestNextMigrateContinuesAFailedMigration(t *testing.T) {
 	on(t, dialects, func(t *testing.T, db *database) {
 		var err error
 		for n := 0; ; n++ {
@@ -118,7 +118,7 @@ func checked(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) (setting
 func TestCheckWarnsOfSettingsThatLoseCommits(t *testing.T) {
 	expected := map[hotelstayssql.Dialect]struct {
 		settings    map[string]string
-		safe, warns warnings // safe is not empty, because the test servers may lose commits
+		safe, warns warnings // the expected warnings; safe has one on each test server, which may lose commits
 	}{
 		hotelstayssql.SQLite: {map[string]string{"synchronous": "normal", "busy_timeout": "0"}, nil,
 			warnings{"synchronous", "busy_timeout", "SetMaxOpenConns"}},

@@ -66,7 +66,7 @@ func run(ctx context.Context, cfg config) error {
 	defer db.Close()
 	journal, err := hotelstayssql.NewJournal(db, hotelstayssql.SQLite, hotelstayssql.JournalOptions{
 		Client: client, OnOutcome: storeOutcome, OnOrder: storeChange, OnCancel: storeCancel,
-		Keys:        cfg.keys(),      // 32 random bytes, not hex or base64; a second key may follow
+		Keys:        cfg.keys(),      // 32 random bytes each, not hex or base64; the first key encrypts, and all keys decrypt
 		BookTimeout: cfg.BookTimeout, // 0 for two minutes
 		Logger:      slog.Default(),
 		// Leave this out if several processes use the database.
@@ -86,7 +86,7 @@ func run(ctx context.Context, cfg config) error {
 	}
 	http.Handle("POST /hotel-events", webhooks)
 	go servePages(ctx, cfg, db, journal)
-	return journal.Run(ctx) // it finishes the bookings of a dead process, too
+	return journal.Run(ctx) // Run also finishes the bookings of a dead process
 }
 
 func book(ctx context.Context, journal *hotelstayssql.Journal, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
@@ -101,10 +101,10 @@ func book(ctx context.Context, journal *hotelstayssql.Journal, req *hotelstays.B
 	if err != nil {
 		return nil, err
 	}
-	return journal.Send(ctx, req.CustomerReferenceNo) // durable.Bookings documents its errors
+	return journal.Send(ctx, req.CustomerReferenceNo) // durable.Bookings documents the errors of Send
 }
 
-// cancel cancels a stay, unless that costs more than the fee that the traveller has seen.
+// cancel cancels a stay, unless the cancellation costs more than the fee that the traveller has seen.
 func cancel(ctx context.Context, journal *hotelstayssql.Journal, reference, session string, seen types.Money) error {
 	return journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := journal.CancelTx(ctx, tx, durable.CancelOrder{
@@ -139,7 +139,7 @@ func servePages(_ context.Context, cfg config, _ *sql.DB, journal *hotelstayssql
 	cfg.opened <- journal
 }
 
-// A refused booking begins again under its reference, and is cancelled.
+// The service refuses the first Book. The next round under the same reference makes an order, which is then cancelled.
 func TestServiceOfTheReadmeBooksAndCancels(t *testing.T) {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()

@@ -179,7 +179,7 @@ func TestBookingCostsFewStatements(t *testing.T) {
 		p := newProcess(t, db, nil)
 		pool, link := db.process(t)
 		p = p.through(pool, nil)
-		for _, reference := range []string{"ref-1", "ref-2"} { // ref-1 also checks the tables
+		for _, reference := range []string{"ref-1", "ref-2"} { // for the first booking, the journal also checks the tables
 			p.AddRow(reference)
 			link.drain()
 			require.NoError(t, (&database{DB: pool}).caller().InTx(t.Context(), func(tx *sql.Tx) error {
@@ -204,7 +204,7 @@ func TestBookingCostsFewStatements(t *testing.T) {
 // The measured bytes include the indexes, except on PostgreSQL.
 func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 	const bookings = 100
-	const measured = 50 // MariaDB counts the pages of a table up to 32, and then allocates 64 at once
+	const measured = 50 // so few that the tables stay small: from 32 pages on, MariaDB adds 64 pages at once
 	size := map[hotelstayssql.Dialect]string{
 		hotelstayssql.SQLite: `SELECT SUM(pgsize) FROM dbstat WHERE name LIKE 'hotelstays_journal%' OR name LIKE 'hotelstays_orders%'`,
 		// Only live rows: other transactions decide when PostgreSQL reuses the space of deleted rows.
@@ -233,7 +233,7 @@ func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 		reads := p.polls()
 		pool, link := db.process(t)
 		stop := p.through(pool, db.followBookings).Work()
-		p.Eventually("all orders are read", func() bool { // a row that a worker has leased is due within a minute
+		p.Eventually("all orders are read", func() bool { // a leased order is due within a minute, a read order later
 			return db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().Add(2*time.Minute).UnixMicro()) == 0
 		})
 		stop()

@@ -94,7 +94,7 @@ func TestLateTokenNeverReplacesANewerToken(t *testing.T) {
 	assert.Equal(t, "without a lease", mustLoad(t, other).Value.Reveal())
 }
 
-func TestNewTokenHasItsOwnExpiry(t *testing.T) {
+func TestStoreReplacesTheExpiryOfTheEarlierToken(t *testing.T) {
 	db := inDatabase(t)
 	s := newTokens(t, db)
 	mustStore(t, s, "an hour")

@@ -83,7 +83,7 @@ func TestEventIsHandledOnceAndWakesTheJournal(t *testing.T) {
 	})
 }
 
-func TestWebhookHandlerNamesEveryInvalidArgument(t *testing.T) {
+func TestErrorOfNewWebhookHandlerNamesEveryInvalidArgument(t *testing.T) {
 	p := inProcess(t, nil)
 	stored := signed
 	stored.Store = newEvents(t, p.db.DB, p.db.dialect)
