@@ -118,7 +118,7 @@ func TestCredentialsAsJSONHideTheirSecrets(t *testing.T) {
 	}
 }
 
-// Calls that wait for the same token share its refusal.
+// If the service refuses a token request, each call that waits for the token fails with this refusal.
 func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	for _, tc := range []struct {
 		cred   hotelstays.Credential
@@ -149,7 +149,7 @@ func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-func TestNextCallRepeatsAFailedTokenRequest(t *testing.T) {
+func TestNextCallRequestsATokenAgainUnlessTheCredentialWasRefused(t *testing.T) {
 	for status, body := range map[int]string{
 		500: `{"code":100000500,"msg":"failed"}`,
 		429: `{"code":100000429,"msg":"too many requests"}`,
@@ -171,7 +171,7 @@ func TestNextCallRepeatsAFailedTokenRequest(t *testing.T) {
 	}
 }
 
-// WithRawData redacts the token in an answer even after ctx has ended. A long answer would delay the end of the call.
+// WithRawData redacts the token in an answer even after ctx has ended. The redaction of a longer answer would delay the end of the call.
 func TestTokenAnswersAreAtMostOneMiB(t *testing.T) {
 	for _, size := range []int{1 << 20, 1<<20 + 1} {
 		const head, tail = `{"code":0,"data":{"ticket":"tok-1","access_token":"tok-1","x":"`, `"}}`
@@ -189,7 +189,7 @@ func TestTokenAnswersAreAtMostOneMiB(t *testing.T) {
 	}
 }
 
-// A token that no header can carry counts as no token: Book is not sent, and its outcome is known.
+// A token that no header can carry is unusable. Without a usable token the client does not send Book, so the outcome is known.
 func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret-1")}
 	oauth := hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret-1")}
@@ -251,7 +251,7 @@ func TestClientsShareATokenThroughTheirTokenStore(t *testing.T) {
 			both := func() {
 				for _, c := range []*hotelstays.Client{w.client, other} {
 					require.Empty(t, callAll(t.Context(), slices.Repeat([]*hotelstays.Client{c}, 10)...))
-					synctest.Wait() // a renewal runs in the background
+					synctest.Wait() // wait for a renewal of the token, which runs in the background
 				}
 			}
 			both()
@@ -283,7 +283,7 @@ func TestTokenRequestDoesNotWaitForALongRetryAfter(t *testing.T) {
 	})
 }
 
-// The secrets must be equal, too. A static token is never shared.
+// Credentials with equal ids but different secrets share no token. A static token is never in the token store.
 func TestOnlyEqualCredentialsShareAToken(t *testing.T) {
 	const url = "https://api.example.test"
 	ticket := func(key, secret string) hotelstays.Credential {
@@ -323,7 +323,7 @@ func TestOnlyEqualCredentialsShareAToken(t *testing.T) {
 }
 
 // After a refusal the client calls the function once more, because the secret may have been rotated.
-func TestSecretFunctionIsCalledForEachTokenAndAfterARefusal(t *testing.T) {
+func TestClientCallsTheSecretFunctionForEachTokenAndAfterARefusal(t *testing.T) {
 	var asked, fetched int
 	var vault func() (string, error)
 	from := func(ctx context.Context) (types.Secret, error) {
@@ -407,8 +407,7 @@ func TestSecretFunctionIsCalledForEachTokenAndAfterARefusal(t *testing.T) {
 	assert.Equal(t, []string{"AppSecretFrom"}, faultPaths(t, err))
 }
 
-// The client waits at most 20 s for a secret function that hangs, even if the call has more time.
-func TestSecretFunctionHasATimeLimit(t *testing.T) {
+func TestCallWaitsAtMost20SecondsForTheSecretFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context) (types.Secret, error) {
 			<-ctx.Done()

@@ -96,8 +96,8 @@ func TestNewValidatesTheCredential(t *testing.T) {
 	}
 }
 
-// The new client has the options of its base client, too. Both share the token store and the connections.
-func TestWithCredentialKeepsTokensAndOptionsApart(t *testing.T) {
+// The client that WithCredential returns also has the options, the token store and the connections of its base client.
+func TestWithCredentialDoesNotChangeTheTokenOrOptionsOfItsBaseClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
 		observed, store := 0, newMemoryStore()
@@ -130,7 +130,7 @@ func TestWithCredentialKeepsTokensAndOptionsApart(t *testing.T) {
 	})
 }
 
-func TestWithSharesTheTokenButNotTheNewOptions(t *testing.T) {
+func TestWithSharesTheTokenButDoesNotChangeTheOptionsOfItsBaseClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		var seen []string
@@ -178,7 +178,7 @@ func TestClientInALogShowsBaseURLAndAccount(t *testing.T) {
 	assert.Contains(t, buf.String(), fmt.Sprintf(`"client":{"base_url":"http://127.0.0.1:1","account":%q}`, client.Account()))
 }
 
-func TestWithAndWithCredentialRefuseOptionsThatClientsShare(t *testing.T) {
+func TestWithAndWithCredentialRefuseToReplaceWhatClientsShare(t *testing.T) {
 	base := clientThrough(t, noSend{t})
 	opts := []hotelstays.Option{hotelstays.WithHTTPClient(new(http.Client)), hotelstays.WithTokenStore(newMemoryStore()),
 		hotelstays.WithRateLimiter(noRateLimits{}), hotelstays.WithMarket("x")}
@@ -258,7 +258,7 @@ func TestNewChecksTheBaseURL(t *testing.T) {
 func TestUnusableClientOrContextIsRefusedWithoutAPanic(t *testing.T) {
 	var noCtx context.Context
 	client := clientWith(t, noSend{t}, bearerToken("token"))
-	for method, call := range optionCalls(t) { // TestEachMethodRefusesOptionsWithoutEffect checks that no method is missing
+	for method, call := range optionCalls(t) { // TestEachMethodRefusesOptionsWithoutEffect checks that optionCalls has every method
 		for _, unusable := range []*hotelstays.Client{{}, nil} {
 			assert.Equal(t, []string{"client"}, faultPaths(t, call(t.Context(), unusable)), method)
 		}
@@ -275,7 +275,8 @@ func TestUnusableClientOrContextIsRefusedWithoutAPanic(t *testing.T) {
 	assert.NotPanics(t, new(hotelstays.Client).CloseIdleConnections)
 }
 
-// The call releases its slot, and an observer sees an error. A panic while a token is fetched becomes an error of the call.
+// A call whose transport panics releases its slot, and an observer sees an error. If the transport panics in a token request,
+// the call returns an error.
 func TestTransportPanicReachesTheCaller(t *testing.T) {
 	panics := transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") })
 	synctest.Test(t, func(t *testing.T) {
@@ -360,7 +361,7 @@ func TestTimeoutMillisecondsShrinksWithEachAttempt(t *testing.T) {
 	})
 }
 
-// A ctx that ends earlier wins over both timeouts. The error names the limit that passed.
+// If ctx ends before both timeouts, the call ends with ctx. The error says which of the three limits has passed.
 func TestTimeoutOfACallReplacesTheTimeoutOfItsClient(t *testing.T) {
 	const own, ofCtx = "the call's own time limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {
@@ -434,9 +435,9 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	}
 }
 
-// retryFaults has the faults that cause each row of the retry table in doc.go.
+// retryFaults has, for each row of the retry table in doc.go, the faults that the row is about.
 var retryFaults = map[string][]hotelstaystest.Fault{
-	"the request never left": nil, // checkNeverLeft makes the dialer fail
+	"the request never left": nil, // checkNeverLeft tests this row with a dialer that fails
 	"the connection broke, or no answer came": {
 		{Kind: hotelstaystest.FaultCut},
 		{Kind: hotelstaystest.FaultCutBeforeRead},
@@ -492,8 +493,8 @@ func manualTable(t *testing.T, heading string) (rows [][]string) {
 	return rows
 }
 
-// The sandbox's ledger counts the requests. By default the first fault of a row hits every operation, and any other fault
-// hits one operation of each kind. With HOTELSTAYS_LONG=1 the test runs all combinations, and with -short fewer.
+// The sandbox's ledger counts the requests. Each fault hits one operation of each kind. Without -short, the first fault of a
+// row hits every operation. With HOTELSTAYS_LONG=1, every fault hits every operation.
 func TestRetriesFollowTheTableInDocGo(t *testing.T) {
 	t.Parallel()
 	rows := retryTable(t)
@@ -606,7 +607,7 @@ func TestFailuresInTheTableOfDocGoProveThatBookWasNotSent(t *testing.T) {
 			assert.Contains(t, err.Error(), map[bool]string{true: "not sent", false: "nothing was carried out"}[row[0] == "no token"])
 		})
 	}
-	t.Run("an error after the end of ctx proves nothing", func(t *testing.T) {
+	t.Run("an error after the end of ctx does not prove that Book was not sent", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 			cancel(fmt.Errorf("another call: %w", hotelstays.ErrNotSent))
@@ -671,7 +672,7 @@ func TestRetriesStopInALongOutage(t *testing.T) {
 	})
 }
 
-// A program may change http.DefaultTransport at any time, but no token goes over TLS below 1.2.
+// A program may change http.DefaultTransport at any time, but the client sends no token with a TLS version below 1.2.
 func TestDefaultTransportWithOldTLSIsRefused(t *testing.T) {
 	defer func(kept http.RoundTripper) { http.DefaultTransport = kept }(http.DefaultTransport)
 	before, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{}),

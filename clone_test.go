@@ -1,4 +1,4 @@
-// The client copies the values of the caller.
+// The client copies the values that the caller passes, so later changes of these values have no effect.
 
 package hotelstays_test
 
@@ -30,8 +30,8 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 		return client
 	}
 	client := newClient(bearerToken("token"))
-	// Each row makes a value from the caller's data. The function change then changes that data, and the function use
-	// uses the value.
+	// Each row passes data of the caller to the client. The function change then changes the data. The function use makes
+	// the calls, which must still send the first data.
 	for name, prepare := range map[string]func() (change, use func()){
 		"scopes of a credential": func() (change, use func()) {
 			cred := &hotelstays.OAuthCredential{ClientID: "good", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{"good"}}

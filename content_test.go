@@ -98,7 +98,7 @@ var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Serve
 	},
 }
 
-// An iterator yields an error once, and then ends the loop. A break ends the calls in progress.
+// An iterator yields an error once, and then ends the loop. After a break, no request is sent.
 func TestIteratorsEndAfterAnErrorOrABreak(t *testing.T) {
 	for op, list := range lists {
 		inBubble(t, string(op), func(t *testing.T) {
@@ -152,10 +152,10 @@ func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 		maxRunning         int
 	}{
 		{23, 1, 12 * time.Second, 1},
-		{23, 4, 4 * time.Second, 4}, // the first page, and then the other 11 pages, four at a time
+		{23, 4, 4 * time.Second, 4}, // 1 s for the first page, and 3 s for the other 11 pages, four at a time
 		{0, 4, 12 * time.Second, 1}, // no answer has a total, so pages are fetched one by one
-		{13, 4, 8 * time.Second, 4}, // too small a total: further pages come one by one
-		{99, 4, 4 * time.Second, 4}, // too large a total: hasMore decides
+		{13, 4, 8 * time.Second, 4}, // the total is too small: the client fetches the pages beyond the total one by one
+		{99, 4, 4 * time.Second, 4}, // the total is too large: hasMore says which page is the last
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			script, start := &pageScript{total: tc.total}, time.Now()
@@ -171,7 +171,7 @@ func TestMetadataPagesThatAreFetchedAheadComeInOrder(t *testing.T) {
 	}
 }
 
-// The iterator yields an error once, after the pages before the failed page.
+// If a page fails, the iterator yields the hotels of the pages before it, and then one error.
 func TestMetadataIsNotFetchedAheadAfterTheLoopHasEnded(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestWalkDestinationsEndsIfPlacesFormACycle(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &forest{below: map[string][]string{"": {"a", "b", "a", "-"}, "a": {"c", "-"}, "b": {"c", "a", "b"}, "c": {"a", "d"}},
-				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // so that an endless walk ends at a deadline
+				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // hours in an endless walk, so the walk fails
 			var ids []string
 			for place, err := range f.walk(t, parallelism) {
 				if !assert.NoError(t, err) {
@@ -297,7 +297,7 @@ func TestWalkDestinationsYieldsParentsBeforeChildren(t *testing.T) {
 	}
 }
 
-// While the body of the loop runs, further calls wait. A break and an error stop the calls.
+// If the body of the loop is slow, the walk makes only a few calls ahead. A break or an error ends all calls.
 func TestWalkDestinationsStopsWhenTheLoopEnds(t *testing.T) {
 	second := func(int) time.Duration { return time.Second }
 	for _, parallelism := range []int{1, 4} {
@@ -402,9 +402,9 @@ func (b *busy) wait(ctx context.Context, delay time.Duration) error {
 // pageScript answers HotelList and HotelsMetadata with fixed pages.
 type pageScript struct {
 	busy
-	pages     [][]string // hotels as "id/platform id"; "!" has no readable id. All pages but the last have hasMore
-	noHasMore bool
-	total     int // 0: the answers have no total
+	pages     [][]string // each hotel is "id/platform id", or "!" for a hotel whose id cannot be read
+	noHasMore bool       // false: each answer says in hasMore whether a page follows
+	total     int        // 0: the answers have no total
 	delay     time.Duration
 	failsAt   int // the number of the page that is refused; 0 for none
 

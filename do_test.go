@@ -21,7 +21,7 @@ import (
 
 const newPath = "/api/none/such"
 
-// The path or the field Operation selects the rate limit. A request with an unknown path has no rate limit.
+// The path of the request, or its field Operation, selects the rate limit. A request with an unknown path has no rate limit.
 func TestDoKeepsTheRateLimitOfItsOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`))
@@ -92,17 +92,17 @@ func TestDoSendsTheBodyAndDecodesTheData(t *testing.T) {
 	})
 }
 
-// Do follows the retry table of doc.go: with Idempotent it counts as a read, otherwise as Book.
+// The retry table of doc.go applies to Do: a request with Idempotent counts as a read, any other request as Book.
 func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 	for _, row := range []struct {
 		status        int
 		body          string
-		reads, writes int // attempts with Idempotent, and without
+		reads, writes int // reads: attempts with Idempotent; writes: attempts without Idempotent
 		unknown       bool
 	}{
 		{503, `{"code":7}`, 2, 1, true},
-		{429, `{"code":100000429}`, 3, 3, false}, // the third answer asks for more than a minute
-		{401, `{"code":100000401}`, 1, 1, false}, // the token cannot be renewed
+		{429, `{"code":100000429}`, 3, 3, false}, // the Retry-After of the third answer is above a minute, so the call ends
+		{401, `{"code":100000401}`, 1, 1, false}, // the client cannot renew a static token
 		{404, `{"code":7}`, 1, 1, true},
 		{200, `{"code":7,"msg":"?"}`, 1, 1, true},
 		{200, `{"code":0,"data":{"rooms":"none"}}`, 1, 1, true},

@@ -57,7 +57,7 @@ func TestDocumentedCodeSelectsTheSentinelBeforeTheStatus(t *testing.T) {
 		body   string
 		want   []error
 	}{
-		// codes, with HTTP 200
+		// With HTTP 200, the code selects the sentinel.
 		{"100000400", read, 200, code(100000400), []error{hotelstays.ErrParam}},
 		{"100000401", ticket, 200, code(100000401), []error{hotelstays.ErrUnauthorized}},
 		{"100000404", voucher, 200, code(100000404), []error{hotelstays.ErrNotFound}},
@@ -67,10 +67,10 @@ func TestDocumentedCodeSelectsTheSentinelBeforeTheStatus(t *testing.T) {
 		{"100001008", voucher, 200, code(100001008), []error{hotelstays.ErrAmbiguousReference}},
 		{"100001111", book, 200, code(100001111), []error{hotelstays.ErrRateChanged}},
 		{"an unknown code", book, 200, code(100009999), nil},
-		// codes, with a status that has another meaning
+		// The code selects the sentinel, although the status has another meaning.
 		{"code 100001003 with HTTP 400", book, 400, code(100001003), []error{hotelstays.ErrDuplicateBooking}},
 		{"code 100001111 with HTTP 400", book, 400, code(100001111), []error{hotelstays.ErrRateChanged}},
-		// the status, where the code is not documented
+		// If the code is not documented, the status selects the sentinel.
 		{"HTTP 400", read, 400, code(7), []error{hotelstays.ErrParam}},
 		{"HTTP 401", read, 401, code(7), []error{hotelstays.ErrUnauthorized}},
 		{"HTTP 403", read, 403, code(7), []error{hotelstays.ErrForbidden}},
@@ -81,7 +81,7 @@ func TestDocumentedCodeSelectsTheSentinelBeforeTheStatus(t *testing.T) {
 		{"HTTP 429", read, 429, code(7), []error{hotelstays.ErrRateLimited}},
 		{"HTTP 500", read, 500, code(7), nil},
 		{"HTTP 504", read, 504, code(7), []error{hotelstays.ErrUpstreamTimeout}},
-		// the status, where there is no envelope
+		// If the answer has no envelope, the status selects the sentinel.
 		{"HTTP 403 with an HTML page", read, 403, htmlPage, []error{hotelstays.ErrForbidden}},
 		{"HTTP 404 with an HTML page", read, 404, htmlPage, nil},
 		{"HTTP 404 of OrderVoucher with an HTML page", voucher, 404, htmlPage, nil},
@@ -151,9 +151,9 @@ func TestErrorOfAnHTMLPageHasAnExcerpt(t *testing.T) {
 	}
 }
 
-// In the cause of an OutcomeUnknownError, errors.Is finds only the errors of ctx and of the network.
+// If errors.Is searches the cause of an OutcomeUnknownError, it finds only errors of ctx and of the network.
 func TestUnknownOutcomeNeverMatchesARefusal(t *testing.T) {
-	// errors.Is may find the cause in these types.
+	// In errors of these types, errors.Is finds every cause.
 	deciding := []string{"BatchError", "DecodeError", "TransportError", "VoucherError", "WebhookError"}
 	refusal := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged}
 	causes := map[error]error{ // the cause, and the error that errors.Is looks for
@@ -192,7 +192,7 @@ func TestUnknownOutcomeNeverMatchesARefusal(t *testing.T) {
 	assert.ElementsMatch(t, append(deciding, "OutcomeUnknownError"), seen)
 }
 
-func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
+func TestUnknownOutcomeOfACallMatchesNoSentinel(t *testing.T) {
 	answers := map[string]transportFunc{
 		"a broken connection":             func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
 		"an HTML page":                    answering(200, "<html>"),
@@ -265,8 +265,8 @@ func pipes(serve func(net.Conn)) *http.Transport {
 	}}
 }
 
-// The error says where a call broke off. A bare "EOF" or "context deadline exceeded" could come from the network, a
-// proxy or the service.
+// The error says where a call broke off. A bare "EOF" does not tell whether the network, a proxy or the
+// service has failed.
 func TestErrorNamesTheStepInWhichACallFailed(t *testing.T) {
 	const half = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"code\":"
 	stall := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
@@ -321,7 +321,7 @@ func TestErrorNamesTheStepInWhichACallFailed(t *testing.T) {
 
 // The Timeout of the caller's http.Client is a deadline of each attempt. Its error is a time-out, not a cancellation.
 func TestTimeoutOfTheHTTPClientIsADeadline(t *testing.T) {
-	for range 20 { // two timers of net/http race to end the attempt
+	for range 20 { // 20 runs, because either of two timers of net/http may end the attempt
 		synctest.Test(t, func(t *testing.T) {
 			rt := pipes(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 			client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"),
@@ -372,7 +372,7 @@ func manualKinds(t *testing.T) map[string]manualKind {
 	return kinds
 }
 
-// Line breaks, escape codes and marks that reverse the text direction could forge lines of a log.
+// An error escapes the texts of the service, because line breaks or escape codes in a text could forge lines of a log.
 func TestErrorsQuoteTextsOfTheService(t *testing.T) {
 	const evil = "1\nlevel=ERROR\x1b[2J\u009b\u202e"
 	text, err := json.Marshal(evil)
@@ -407,7 +407,7 @@ var zeroErrors = []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &
 	&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{},
 	&hotelstays.AmbiguousReferenceError{}}
 
-// slog writes each error type as a group of attributes. The group has no attributes of another request.
+// slog writes each error type as a group of attributes. All attributes of the group belong to the same request.
 func TestErrorsHaveTheAttributesOfLogLines(t *testing.T) {
 	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged,
 		RequestID: "id-1", TraceID: "trace-1"}
@@ -462,7 +462,8 @@ func TestErrorsHaveTheAttributesOfLogLines(t *testing.T) {
 	assert.Empty(t, hotelstays.RequestIDOf(nil))
 }
 
-// Of errors that wrap each other, an unknown outcome decides the kind, then the end of a ctx, then the outermost error.
+// If errors wrap each other, an unknown outcome decides the kind. Without an unknown outcome, the end of a ctx decides, and
+// otherwise the outermost error.
 func TestEachErrorHasItsKind(t *testing.T) {
 	cause := errors.New("cause")
 	api := func(op hotelstays.Operation, status, code int) error {
@@ -553,7 +554,7 @@ func TestEachErrorHasItsKind(t *testing.T) {
 	}
 }
 
-// Every kind belongs to a sentinel, to an error type, to the end of a ctx, or to any other error.
+// No kind is superfluous: each kind is the kind of a sentinel, of an error type, of the end of a ctx, or of all other errors.
 func TestEachSentinelHasItsKind(t *testing.T) {
 	var kinds []hotelstays.ErrorKind
 	for _, match := range inSource(t, `\n\tKind\w+ +ErrorKind = "(\w+)"`) {
@@ -622,7 +623,7 @@ func inSource(t *testing.T, pattern string) (matches [][]string) {
 	return matches
 }
 
-func TestErrorAfterA401IsAboutTheTokenThatCouldNotBeFetched(t *testing.T) {
+func TestErrorNamesTheTokenRequestThatFailsAfterA401(t *testing.T) {
 	tickets := 0
 	cred := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}
 	client := clientWith(t, transportFunc(func(r *http.Request) (*http.Response, error) {

@@ -120,7 +120,7 @@ func ExampleClient_Book() {
 		Holder:              types.Holder{FirstName: "Guest", LastName: "One", Email: "guest@example.com"},
 		Guests: []types.Guest{
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
-			{RoomIndex: 1, FirstName: "Guest", LastName: "Two", PassportNumber: types.NewSecret("X1234567")}, // no log prints it
+			{RoomIndex: 1, FirstName: "Guest", LastName: "Two", PassportNumber: types.NewSecret("X1234567")}, // a log never shows the number
 		},
 		Expect: offer.Expect,
 	})
@@ -137,8 +137,8 @@ func ExampleClient_Book() {
 	// Output: PO000000001 status 1 247.51 USD
 }
 
-// An order that differs from its offer is not an error. A seller who promised the offer's terms compares order and
-// offer.
+// An order that differs from its offer is not an error. If you have promised the offer's terms, compare the order
+// with the offer.
 func ExampleCompareOrder() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -158,8 +158,8 @@ func ExampleCompareOrder() {
 	// netTotal: 247.51 USD, was 240.00 USD
 }
 
-// The service makes the order, but its answer is lost. BookAndRecover finds the order by its reference; nothing is
-// booked twice.
+// Here the service makes the order, but the answer to Book is lost. BookAndRecover finds the order by its reference, and
+// does not send Book again.
 func ExampleClient_BookAndRecover() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -186,7 +186,8 @@ func ExampleClient_BookAndRecover() {
 	// Book was sent 1 time
 }
 
-// The service makes the order, but its answer is lost. The stored recovery finds the order, also in a new process.
+// Here the service makes the order, but the answer to Book is lost. RecoverBooking finds the order with the stored recovery,
+// also in a new process.
 func ExampleClient_RecoverBooking() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -218,7 +219,7 @@ func ExampleClient_StepRecovery() {
 	srv, client := startSandbox()
 	defer srv.Close()
 	recovery := client.NewBookingRecovery(prepareBooking(ctx, srv, client, "ref-1"))
-	recovery.EndedAt = time.Now().Add(-time.Hour) // the process died, and Book was never sent
+	recovery.EndedAt = time.Now().Add(-time.Hour) // as if the process had died an hour ago, before it sent Book
 
 	outcome, err := client.StepRecovery(ctx, recovery)
 	if err != nil {

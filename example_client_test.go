@@ -152,8 +152,8 @@ func ExampleWithTraceIDFrom() {
 	// Output: <nil> 4bf92f3577b34da6
 }
 
-// Do calls an operation without a method, or sends and reads fields without a Go type. A read may be repeated, so
-// Idempotent is true.
+// Do calls an operation without a method, or sends and reads fields without a Go type. This request only
+// reads, so Idempotent is true.
 func ExampleClient_Do() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -197,8 +197,8 @@ func ExampleResponseMeta() {
 	// the answer as it was: {"destinations":[
 }
 
-// An error of the service. errors.Is matches a sentinel. In a log, an error is a group of attributes. The supplier
-// finds the request by its id.
+// An APIError is an error answer of the service. errors.Is tells which sentinel the error matches. In a log, an error is
+// a group of attributes. The supplier finds the request by its id.
 func ExampleAPIError() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -250,7 +250,7 @@ func ExampleWithLogger() {
 	// <nil>
 }
 
-// A web service answers its users with the kind of an error, which quotes nothing of the API's answer.
+// The kind of an error quotes nothing of the API's answer. So a web service may show the kind to its users.
 func ExampleErrorKind_HTTPStatus() {
 	answer := func(w http.ResponseWriter, err error) {
 		kind := hotelstays.KindOf(err)
@@ -383,7 +383,7 @@ func ExampleWithTokenStore() {
 	defer srv.Close()
 	store := &sharedTokens{held: map[string]hotelstays.Token{}}
 
-	for range 3 { // each client stands for another process
+	for range 3 { // each client stands for the client of another process
 		client := clientOf(srv, hotelstays.WithTokenStore(store))
 		_, err := client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{})
 		fmt.Println(err)

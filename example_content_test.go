@@ -41,7 +41,7 @@ func ExampleClient_Destinations() {
 	// Lower Market Province, United Arab Emirates
 }
 
-// The whole tree of a country, parents before their children.
+// WalkDestinations yields all places of a country, each parent before its children.
 func ExampleClient_WalkDestinations() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -61,8 +61,8 @@ func ExampleClient_WalkDestinations() {
 	// cities with hotels: 8
 }
 
-// One page of a destination's hotels. PlatformHotelID stays the same, so use it as the key of a catalogue. A hotel without
-// a PlatformHotelID is not yet matched to the master catalogue.
+// HotelsMetadata returns one page of a destination's hotels. PlatformHotelID stays the same, so use it as the key of a
+// catalogue. A hotel without a PlatformHotelID is not yet matched to the master catalogue.
 func ExampleClient_HotelsMetadata() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -74,7 +74,7 @@ func ExampleClient_HotelsMetadata() {
 		log.Fatal(err)
 	}
 	for _, hotel := range page.HotelsMetadata {
-		fmt.Println(hotel.PlatformHotelID, hotel.Name, *hotel.Rating) // nil if the answer has no rating
+		fmt.Println(hotel.PlatformHotelID, hotel.Name, *hotel.Rating) // Rating is nil if the answer has no rating
 	}
 	fmt.Println("of", page.Page.Total, "more:", *page.Page.HasMore)
 	// Output:
@@ -84,7 +84,7 @@ func ExampleClient_HotelsMetadata() {
 	// of 12 more: true
 }
 
-// All hotels of a destination. Each page is fetched when the loop needs it.
+// HotelsMetadataAll yields all hotels of a destination. The client fetches a page when the loop needs it.
 func ExampleClient_HotelsMetadataAll() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -93,7 +93,7 @@ func ExampleClient_HotelsMetadataAll() {
 	unmatched := 0
 	for hotel, err := range client.HotelsMetadataAll(context.Background(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0)}) {
 		if err != nil {
-			fmt.Println(err) // the list is incomplete
+			fmt.Println(err) // the loop ends here, and the catalogue is incomplete
 			return
 		}
 		if hotel.PlatformHotelID == "" {
@@ -106,8 +106,7 @@ func ExampleClient_HotelsMetadataAll() {
 	// Output: 11 hotels, 1 not matched yet
 }
 
-// The service marks this operation as under development. Production uses
-// HotelsMetadata.
+// The service marks HotelStaticDetail as under development. In production, use HotelsMetadata.
 func ExampleClient_HotelStaticDetail() {
 	srv, client := startSandbox()
 	defer srv.Close()

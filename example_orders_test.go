@@ -38,7 +38,7 @@ func ExampleClient_FindOrder() {
 	// there is no order ref-2
 }
 
-// An empty list proves that there is no order only if the list is complete.
+// Complete says whether the list is complete. Only a complete list without an order proves that the order does not exist.
 func ExampleQueryOrdersResponse_Complete() {
 	srv, client := startSandbox(hotelstaystest.Config{})
 	defer srv.Close()
@@ -50,7 +50,7 @@ func ExampleQueryOrdersResponse_Complete() {
 	// Output: 0 true
 }
 
-// AwaitOrder polls until the supplier has decided. With a WakeHub, a webhook makes AwaitOrder poll immediately.
+// AwaitOrder polls until the status of the order is final. With a WakeHub, a webhook makes AwaitOrder poll immediately.
 func ExampleClient_AwaitOrder() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.Config{ConfirmAfter: hotelstaystest.AtOnce})
@@ -88,7 +88,7 @@ func ExampleWithServiceFacts() {
 		log.Fatal(err)
 	}
 	fmt.Println("the order is", outcome.State, "as an order in status 3 is", client.StatusMeanings().StateOf(3))
-	if outcome.Response != nil { // nil if the answer to Cancel was lost
+	if outcome.Response != nil { // Response is nil if the answer to Cancel was lost
 		fmt.Println("the supplier keeps", outcome.Response.ServiceFee)
 	}
 	// Output:
@@ -123,8 +123,8 @@ func ExampleClient_Cancel() {
 	// Output: cancelled, the supplier keeps 0.00 USD
 }
 
-// The answer to Cancel is lost, and the order is read back. Only WithServiceFacts says whether the status of the order
-// means cancelled.
+// Here the answer to Cancel is lost, so CancelAndRead reads the order. The client knows only from WithServiceFacts whether
+// the order's status means cancelled.
 func ExampleClient_CancelAndRead() {
 	ctx := context.Background()
 	srv, client := startSandbox()

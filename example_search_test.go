@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// One page of hotels in a city, the cheapest first. The offers are valid in the session of the
+// HotelList returns one page of hotels in a city, here the cheapest first. The offers are valid in the session of the
 // answer.
 func ExampleClient_HotelList() {
 	srv, client := startSandbox()
@@ -62,7 +62,7 @@ func ExampleClient_HotelList_empty() {
 	// Output: ask again later: NO_SUPPLIER_ANSWERED
 }
 
-// All pages of a search, in one session. Each page is fetched when the loop needs it.
+// HotelListPages yields all pages of a search, in one session. The client fetches a page when the loop needs it.
 func ExampleClient_HotelListPages() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -81,7 +81,7 @@ func ExampleClient_HotelListPages() {
 	// Output: 12 hotels on 3 pages
 }
 
-// The first hotels of a long page, while the rest arrives.
+// HotelListStream yields the first hotels of a long page while the rest of the page arrives.
 func ExampleClient_HotelListStream() {
 	srv, client := startSandbox()
 	defer srv.Close()
@@ -101,14 +101,15 @@ func ExampleClient_HotelListStream() {
 	// Output: 12 of 12 hotels
 }
 
-// Any number of hotels, in parallel batches. The error of a failed batch names its hotels. The other batches continue.
+// HotelListBatches searches any number of hotels, in parallel batches. The error of a failed batch names its hotels. The other batches
+// continue.
 func ExampleClient_HotelListBatches() {
 	srv, client := startSandbox()
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus,
 		Status: 400}) // one batch is refused
 
-	offers := map[string]string{} // the session of each hotel, because each page has its own session
+	offers := map[string]string{} // by hotel, the session of its offers; each batch has its own session
 	var failed []string
 	for page, err := range client.HotelListBatches(context.Background(), &hotelstays.HotelListRequest{
 		HotelIDs: srv.HotelIDs(100), CheckIn: arrival, CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}},
@@ -131,7 +132,7 @@ func ExampleClient_HotelListBatches() {
 	// Output: 80 hotels have offers, 20 failed
 }
 
-// Every offer of one hotel, of all suppliers, in the session of the search.
+// HotelRates returns all offers of one hotel, from all suppliers. Pass the session of the search.
 func ExampleClient_HotelRates() {
 	ctx := context.Background()
 	srv, client := startSandbox(hotelstaystest.Config{Catalog: hotelstaystest.Catalog{RoomsPerHotel: 2, RatesPerRoom: 2}})

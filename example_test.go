@@ -63,8 +63,8 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) 
 		return fmt.Errorf("the offer has changed: %s", diff)
 	}
 
-	// Store the reference and the session before the call: the reference finds the order whatever happens, and Cancel
-	// needs the session.
+	// Store the reference and the session before the call. Even after a crash you find the order by the reference, and
+	// Cancel needs the session.
 	const reference = "booking-4711"
 	outcome, err := client.BookAndRecover(ctx, &hotelstays.BookRequest{
 		SessionID: session, RatePkgID: check.RoomRatePkg.RatePkgID, CustomerReferenceNo: reference,

@@ -50,7 +50,7 @@ func ExampleClient_SaveVoucher() {
 	// Output: PO000000001.pdf whole: true
 }
 
-// OpenVoucher serves a document to a browser, which may ask for parts of it.
+// OpenVoucher returns a document that http.ServeContent can serve. A browser may ask for parts of the document.
 func ExampleClient_OpenVoucher() {
 	srv, client, _ := bookedWithVoucher(context.Background())
 	defer srv.Close()

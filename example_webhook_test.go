@@ -26,7 +26,7 @@ func ExampleNewWebhookHandler() {
 		OnError: func(_ *http.Request, err error) { fmt.Println("rejected:", hotelstays.KindOf(err)) },
 	}, func(_ context.Context, event *hotelstays.WebhookEvent) error {
 		fmt.Println(event.Kind, event.CustomerReferenceNo, event.HotelConfirmNo)
-		return nil // handled; after an error the event is delivered again
+		return nil // nil: the event is handled; after an error the service delivers the event again
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -50,7 +50,8 @@ func ExampleNewWebhookHandler() {
 	// 401
 }
 
-// AwaitOrder polls immediately when an event of the order comes. Call Watch before Book, so that no event is missed.
+// With Watch, AwaitOrder polls immediately when an event of the order comes. Call Watch before Book, so that AwaitOrder
+// misses no event.
 func ExampleWakeHub_Watch() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -72,8 +73,8 @@ func ExampleWakeHub_Watch() {
 	// Output: confirmed: HC-000000001
 }
 
-// VerifyWebhook serves receivers that are not an http.Handler, such as a queue behind a gateway. It needs the raw body.
-// It does not detect duplicates. Two deliveries of one event have a key in common.
+// VerifyWebhook serves receivers that are not an http.Handler, such as a queue behind a gateway. Pass the raw
+// body. VerifyWebhook does not detect duplicates: compare the keys of two events, because duplicates have a key in common.
 func ExampleVerifyWebhook() {
 	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "old-secret", time.Now(), "evt-1", eventBody)
 

@@ -51,12 +51,12 @@ func TestJSONOfServiceFactsRefusesUnknownNames(t *testing.T) {
 	}
 }
 
-// refusing returns an option with a fact: an answer of op with one of the codes proves that nothing was done.
+// refusing returns an option which says that an answer of op with one of the codes proves a refusal.
 func refusing(op hotelstays.Operation, codes ...int) hotelstays.SharedOption {
 	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{RefusalCodes: map[hotelstays.Operation][]int{op: codes}})
 }
 
-// A code that ServiceFacts lists for an operation is a refusal with the same HTTP statuses as a documented code.
+// A code in ServiceFacts.RefusalCodes proves a refusal with the same HTTP statuses as a documented code.
 func TestRefusalCodesOfTheServiceProveARefusal(t *testing.T) {
 	const own = 100001200
 	do := func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
@@ -106,13 +106,13 @@ func TestRefusalCodesOfTheServiceProveARefusal(t *testing.T) {
 	}
 }
 
-// All helpers accept only a complete list without the order as a proof of absence. Orders under other references, an
+// For each helper, only a complete list without the order proves absence. Orders under other references, an
 // answer without a list, and a list that announces more orders prove nothing. Null counts as an empty list only with
 // ServiceFacts.NullOrders.
 func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 	const proven, missing, notApplied = "", "data.orders is missing", "the service did not apply the filter"
 	const needsNullOrders = "ServiceFacts.NullOrders"
-	for data, why := range map[string]string{ // the expected errors without ServiceFacts.NullOrders
+	for data, why := range map[string]string{ // the data of the answer, and the error without ServiceFacts.NullOrders
 		`{"orders":[]}`:   proven,
 		`{"orders":null}`: needsNullOrders,
 		`{"orders":null,"page":{},"list":[],"total":0,"cursor":null}`:   needsNullOrders,
@@ -162,7 +162,7 @@ func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 	}
 }
 
-func TestPartialOrLargeAnswerProvesNoAbsence(t *testing.T) {
+func TestAnswerWithHTTP206OrAbove64KiBProvesNoAbsence(t *testing.T) {
 	for want, answer := range map[string]fixedAnswer{
 		"HTTP 206":                 {Status: 206, Body: `{"code":0,"data":{"orders":[]}}`},
 		"an answer of 65537 bytes": {Status: 200, Body: `{"code":0,"data":{"orders":[],"x":"` + strings.Repeat("x", 64<<10-37) + `"}}`},
@@ -172,7 +172,7 @@ func TestPartialOrLargeAnswerProvesNoAbsence(t *testing.T) {
 	}
 }
 
-// Status 0 stays open even if StatusMeanings lists it as confirmed.
+// An order with status 0 is open, even if StatusMeanings lists status 0 as confirmed.
 func TestStatuses0And1AreOpen(t *testing.T) {
 	none := hotelstays.StatusMeanings{}
 	own := hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}

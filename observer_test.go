@@ -153,7 +153,7 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 	})
 }
 
-// The wait for a slot is reported even if the call then fails before it is sent.
+// CallInfo has the wait for a slot, even if the call ends during the wait and sends no request.
 func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
@@ -183,12 +183,12 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	})
 }
 
-// Here a slow logger works after the answer. The duration of an attempt does not include this work.
-func TestDecodeTimeIncludesTheWorkAfterTheAnswer(t *testing.T) {
+// The logger writes after the answer, so the duration of the attempt does not include the logger's work.
+func TestDecodeTimeIncludesTheWorkOfTheLogger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
 		logger := slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		for answered, decodes := range map[bool]time.Duration{true: 3 * time.Second, false: 0} { // without an answer there is nothing to decode
+		for answered, decodes := range map[bool]time.Duration{true: 3 * time.Second, false: 0} { // without an answer the client decodes nothing
 			log := &callLog{}
 			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 				time.Sleep(time.Second)
@@ -197,7 +197,7 @@ func TestDecodeTimeIncludesTheWorkAfterTheAnswer(t *testing.T) {
 				}
 				return nil, errors.New("broken")
 			}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(logger))
-			assert.Error(t, operationCalls[hotelstays.OpBook](t.Context(), client)) // an unknown outcome, which is logged
+			assert.Error(t, operationCalls[hotelstays.OpBook](t.Context(), client)) // the outcome is unknown, and the client logs this
 			assert.Equal(t, decodes, log.ends[0].DecodeTime)
 			assert.Equal(t, 10*time.Second, log.ends[0].Duration, "1 s for the answer, and 3 s for each of three log lines")
 			assert.Equal(t, time.Second, log.ends[0].Attempts[0].Duration)
@@ -205,7 +205,7 @@ func TestDecodeTimeIncludesTheWorkAfterTheAnswer(t *testing.T) {
 	})
 }
 
-func TestDecodeTimeExcludesTheWaitForBytes(t *testing.T) {
+func TestDecodeTimeExcludesTheWaitForTheBytesOfTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
@@ -226,7 +226,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// An invalid call, or an iterator without a loop, sends nothing and takes no slot of the rate limit.
+// An invalid call, or an iterator without a loop, sends nothing and takes no slot. No observer sees it.
 func TestObserverSeesNoInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -294,7 +294,7 @@ func TestNothingIsLoggedByDefault(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	log, buf, _ := logOf(t, slog.LevelDebug)
-	slog.SetDefault(log) // also sets the output of package log
+	slog.SetDefault(log) // SetDefault also redirects the output of package log
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		flawedBooking(t, srv, client)
@@ -333,7 +333,7 @@ func TestEachAttemptIsLogged(t *testing.T) {
 	})
 }
 
-// Meta and one warning name the field that has another type than the document says.
+// If a field has another type than the document says, Meta and one warning name the field.
 func TestMismatchIsLoggedOnce(t *testing.T) {
 	const mismatch = "data.list[1].rating: want number, got string"
 	answer := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"list":[{"id":"1"},{"id":"2","rating":"4.5"}],"basic":{"sessionId":"s"}}}`}
@@ -353,7 +353,7 @@ func TestMismatchIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// The calls of a helper have the ctx that HelperStart returned.
+// HelperStart returns a ctx, and each call of the helper has this ctx.
 func TestObserverSeesEachHelperOnce(t *testing.T) {
 	notObserved := []string{"Do", "ValidateBook", "FindOrder", "StepRecovery", "HotelListStream"} // these methods make at most one call
 	for method, call := range optionCalls(t) {
@@ -381,7 +381,7 @@ func TestObserverSeesEachHelperOnce(t *testing.T) {
 	}
 }
 
-// Breaking out of the loop is not an error. A panic in any helper is an error.
+// If the body of the loop or the transport panics, HelperEnd sees an error.
 func TestObserverSeesNoErrorAfterABreakOfTheLoop(t *testing.T) {
 	helpers := &callLog{}
 	observer := hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end})
@@ -403,7 +403,7 @@ func TestObserverSeesNoErrorAfterABreakOfTheLoop(t *testing.T) {
 	assert.ErrorContains(t, helpers.ends[2].Err, "panicked")
 }
 
-// The observer that started last ends first, because otherwise the spans of a trace would not nest.
+// CallEnd of the observer that started last comes first. Otherwise the spans of a trace would not nest.
 func TestObserversEndInReverseOrderWithTheirOwnCtx(t *testing.T) {
 	type own struct{}
 	var steps []string

@@ -39,8 +39,8 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		name    string
 		change  func(now *pkg)
 		changes []types.OfferField
-		none    bool // the change is within the zero Tolerance
-		ten     bool // the change is within a rise of 10 USD
+		none    bool // whether the zero Tolerance accepts the change
+		ten     bool // whether a Tolerance with a NetRise of 10 USD accepts the change
 	}{
 		// Only one part changes.
 		{"net total rises by the limit", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.50" }, net, false, true},
@@ -76,7 +76,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		{"packaging changes", func(o *pkg) { o.IncludesPackaging = true }, fields(types.OfferPackaging), false, false},
 		{"ratePkgId changes", func(o *pkg) { o.RatePkgID = "other" }, fields(types.OfferRatePkgID), false, false},
 
-		// The parts are equal by value.
+		// The parts are written in another way, but their values are equal.
 		{"no change", func(*pkg) {}, nil, true, true},
 		{"amounts written with other digits", func(o *pkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "120.5", "1.5e2"
@@ -114,7 +114,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		assert.Equal(t, tc.ten, diff.Within(ten), tc.name)
 		assert.True(t, diff.Within(hotelstays.Tolerance{Accept: tc.changes}), tc.name)
 		if !tc.none {
-			others := fields(types.OfferCancelTime, tc.changes[0])[:len(tc.changes)] // all changed fields but the last
+			others := fields(types.OfferCancelTime, tc.changes[0])[:len(tc.changes)] // an unchanged field, and all changed fields but the last
 			assert.False(t, diff.Within(hotelstays.Tolerance{Accept: others}), tc.name)
 		}
 	}
@@ -183,7 +183,7 @@ func TestCompareOrderSkipsFieldsThatTheOrderLacks(t *testing.T) {
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), nil).Within(hotelstays.Tolerance{}))
 }
 
-// The limit must be in the currency of the amount. An amount that falls does not compensate a rise.
+// NetRise must be in the currency of the amount. If one amount falls, this does not compensate the rise of another amount.
 func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	offer := func(taxes ...string) *types.RoomRatePkg {
 		o := seenOffer()
@@ -213,7 +213,8 @@ func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	}
 }
 
-// The net total that the traveller saw counts, also for taxes and fees. If an amount is set, too, both limits apply.
+// NetRisePercent is a share of the net total that the traveller saw, also for taxes and fees. If NetRise is set, too, both
+// limits apply.
 func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	net := func(seen, now *types.Money) func(seen, now *types.RoomRatePkg) {
 		return func(was, is *types.RoomRatePkg) { was.TotalRate.NetRate, is.TotalRate.NetRate = *seen, *now }
@@ -263,7 +264,7 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	assert.False(t, diff.Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.49")}))
 }
 
-// The JSON has no exact amounts.
+// The JSON of an OfferDiff leaves out the exact amounts, so Within no longer knows that the price has fallen.
 func TestDecodedOfferDiffAcceptsNoChangeOfAnAmount(t *testing.T) {
 	cheaper := seenOffer()
 	cheaper.TotalRate.NetRate.Amount = "100"

@@ -115,7 +115,7 @@ func TestEachMethodRefusesOptionsWithoutEffect(t *testing.T) {
 	})
 }
 
-func TestCallOptionsOfReturnsTheValues(t *testing.T) {
+func TestCallOptionsOfReturnsTheValueOfEachOption(t *testing.T) {
 	wakeup := make(chan struct{})
 	facts := hotelstays.ServiceFacts{NullOrders: true}
 	got, err := hotelstays.CallOptionsOf(hotelstays.WithLanguage("ar"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user 1"),
@@ -133,7 +133,7 @@ func TestCallOptionsOfReturnsTheValues(t *testing.T) {
 	}
 	assert.Equal(t, []any{"id", "time", io.EOF}, []any{got.RequestID(t.Context()), got.ClientRequestTimestamp(t.Context(), time.Time{}),
 		got.SaveRecovery(t.Context(), nil)})
-	text, err := json.Marshal(got) // as slog.JSONHandler does
+	text, err := json.Marshal(got) // slog.JSONHandler writes the same JSON
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"Market":"AE"`)
 	assert.NotContains(t, string(text), "X-Key", "a header may hold a secret")
@@ -159,7 +159,7 @@ func TestCallOptionsOfReturnsTheValues(t *testing.T) {
 	assert.Equal(t, []string{"WithMarket", "opts"}, faultPaths(t, err))
 }
 
-// A download takes only the timeout.
+// Of these options, DownloadVoucher accepts only WithTimeout.
 func TestHelpersPassOptionsToTheirCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second),
@@ -318,9 +318,9 @@ func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
 	}
 }
 
-// A value that a header cannot carry is not sent, and an id is not sent twice. The call then releases its slot of the
-// rate limit. If the call was a Book, its outcome is known.
-func TestUnusableRequestIDsAndTimestampsAreNotSent(t *testing.T) {
+// The client sends no attempt with a value that a header cannot carry, or with the id of the attempt before. The call then
+// releases its slot. The outcome of a Book that was not sent is known.
+func TestAttemptWithAnUnusableRequestIDOrTimestampIsNotSent(t *testing.T) {
 	id := func(text string) hotelstays.Option {
 		return hotelstays.WithRequestID(func(context.Context) string { return text })
 	}

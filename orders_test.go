@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestAvailableNeedsARatePkgID(t *testing.T) {
+func TestAvailableIsFalseWithoutARatePkgID(t *testing.T) {
 	for offer, available := range map[string]bool{`null`: false, `{}`: false, `{"ratePkgId":""}`: false, `{"ratePkgId":"p"}`: true} {
 		resp, err := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"status":1,"roomRatePkg":` + offer + `}}`}).
 			CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})
@@ -184,8 +184,9 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 		{name: "if StatusMeanings lists only cancelled statuses, others are open", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {6, 3}},
 			await: []hotelstays.CallOption{withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{3}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 3},
-		{name: "still open when ctx ends", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
-			polls: tenMinutes(650, 680), says: `the order under reference "ref-1" is still open (status 1)` + ended + "call again to continue"},
+		{name: "the order is still open when ctx ends", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1,
+			err: context.DeadlineExceeded, polls: tenMinutes(650, 680),
+			says: `the order under reference "ref-1" is still open (status 1)` + ended + "call again to continue"},
 		{name: "no list of StatusMeanings has the status, so the wait ends with ctx", confirm: hotelstaystest.Never, steps: []step{{1, 5}},
 			await:  []hotelstays.CallOption{sandboxStates},
 			within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: 5, err: context.DeadlineExceeded,
@@ -195,16 +196,16 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 			status: -1,
 			err:    context.DeadlineExceeded, says: `no order under reference "ref-1" was seen` + ended + "call again to continue"},
 		{name: "polls fail for a minute", confirm: 1, poll: garbage, heals: 60, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
-		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}),
+		{name: "each poll takes 12 s", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}),
 			polls: []float64{0, 20, 50}, ends: 62, status: 2},
 		{name: "polls fail until ctx ends", confirm: 1, poll: garbage, within: 30 * s, polls: []float64{0, 5, 10, 20}, ends: 30, status: -1,
 			err: context.DeadlineExceeded, says: `no order under reference "ref-1" was seen` + ended + "the last poll failed: QueryOrders: "},
-		{name: "polls are forbidden", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{0}, ends: 0, status: -1,
+		{name: "the first poll is refused with HTTP 403", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{0}, ends: 0, status: -1,
 			err: hotelstays.ErrForbidden},
 		{name: "the order appears after a minute", confirm: 1, visible: 60 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
 		{name: "no order within ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
 			polls: tenMinutes()},
-		{name: "polls after wake-ups", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{0, 1, 5, 10, 12, 20, 31},
+		{name: "each wake-up causes a poll", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{0, 1, 5, 10, 12, 20, 31},
 			ends: 31, status: 2},
 		{name: "a closed wake-up channel", confirm: 30 * s, closed: true, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
 	} {
@@ -268,10 +269,10 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 		{name: "Cancel answered, order not read back", read: unread, made: true, response: true},
 		{name: "Cancel answered, order not read back, with StatusMeanings", read: unread, states: true, made: true, response: true,
 			state: hotelstays.OrderStateCancelled},
-		{name: "Cancel answered with another status, order not read back, with StatusMeanings", cancel: another, read: unread, states: true,
-			response: true, state: hotelstays.OrderStateConfirmed},
-		{name: "Cancel answered with another status than the order's, with StatusMeanings", cancel: another, states: true, response: true,
-			order: true, state: hotelstays.OrderStateOpen},
+		{name: "Cancel answered that the order is confirmed, order not read back, with StatusMeanings", cancel: another, read: unread,
+			states: true, response: true, state: hotelstays.OrderStateConfirmed},
+		{name: "Cancel answered that the order is confirmed, but the order is open, with StatusMeanings", cancel: another, states: true,
+			response: true, order: true, state: hotelstays.OrderStateOpen},
 		{name: "Cancel answered, no order found, with StatusMeanings", read: noOrder, states: true, made: true, response: true,
 			state: hotelstays.OrderStateCancelled},
 		{name: "Cancel not executed, the answer is cut off, no order found", cancel: cut, read: noOrder, states: true, unknown: true},
@@ -320,8 +321,8 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 	}
 }
 
-// The document says that a reference may match several orders. The client chooses none. An order listed under another
-// reference does not count.
+// The document says that a reference may match several orders. The client then returns an error, and does not
+// choose one of the orders. An order under another reference does not count.
 func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 	const cancelled, confirmed, other = `{"status":3,"customerReferenceNo":"ref-1","platformReferenceNo":"P-A","supplierReferenceNo":"s-1"}`,
 		`{"status":2,"customerReferenceNo":"ref-1","platformReferenceNo":"P-B","supplierReferenceNo":"s-2","holder":{"lastName":"Guestname"}}`,
@@ -370,7 +371,7 @@ func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 			outcome, err := client.CancelAndRead(t.Context(), cancel)
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.OrderStateCancelled, outcome.State, "the state of the order with the supplier's reference")
-			cancel.SupplierReferenceNo = "s-3" // no order has this reference, or two orders have it
+			cancel.SupplierReferenceNo = "s-3" // in the answer, no order or two orders have this reference
 			outcome, err = client.CancelAndRead(t.Context(), cancel)
 			errorAs[*hotelstays.OutcomeUnknownError](t, err)
 			assert.Nil(t, outcome.Order)

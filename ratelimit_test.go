@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestProcessLimiterKeepsTheRateLimit(t *testing.T) {
+func TestRateLimiterOfAProcessPassesStoretest(t *testing.T) {
 	start := func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		l := hotelstays.NewRateLimiter(nil)
 		return storetest.Fleet[hotelstays.RateLimiter]{Open: func() hotelstays.RateLimiter { return l }}
@@ -31,7 +31,7 @@ func TestProcessLimiterKeepsTheRateLimit(t *testing.T) {
 	storetest.TestFairRateLimiter(t, start, &storetest.Options{InBubble: true})
 }
 
-func TestAccountGetsSlotsByItsWeight(t *testing.T) {
+func TestAccountWithALargerWeightGetsMoreSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Weight: func(account string) int { return len(account) }})
 		key := hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpTicket}
@@ -61,12 +61,12 @@ func TestAccountGetsSlotsByItsWeight(t *testing.T) {
 			counts[<-served]++
 		}
 		assert.Equal(t, map[string]int{"a": 2, "bbb": 3}, counts, "of five slots")
-		time.Sleep(1010 * ms) // until the other calls have their slots
+		time.Sleep(1010 * ms) // wait until the other calls have their slots
 		synctest.Wait()
 	})
 }
 
-// The priority of a call comes from its options, or from the helper.
+// The priority of a call comes from its own options, else from its helper, else from the options of its client.
 func TestPriorityOfACallIsPassedToTheLimiter(t *testing.T) {
 	const background, normal, interactive = hotelstays.PriorityBackground, hotelstays.PriorityDefault, hotelstays.PriorityInteractive
 	for _, c := range []struct {
@@ -219,8 +219,8 @@ func (l *accountCounter) Acquire(ctx context.Context, req hotelstays.RateLimitRe
 	return l.RateLimiter.Acquire(ctx, req)
 }
 
-// A request counts for one second plus the margin. Processes without a common limiter each use an equal part of the rate
-// limit.
+// The limiter counts a request for one second plus the margin. With the option Processes, each process uses an equal part
+// of the rate limit.
 func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 	for _, c := range []struct {
 		opts *hotelstays.RateLimiterOptions
@@ -230,15 +230,15 @@ func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 		{&hotelstays.RateLimiterOptions{}, 1010 * ms},
 		{&hotelstays.RateLimiterOptions{Margin: -1}, time.Second},
 		{&hotelstays.RateLimiterOptions{Margin: 250 * ms}, 1250 * ms},
-		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 2}, 2 * time.Second}, // two requests a second
+		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 2}, 2 * time.Second}, // each of two processes may send two requests a second
 		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 5}, 5 * time.Second},
-		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 11}, 15 * time.Second}, // one request in three seconds
+		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 11}, 15 * time.Second}, // each process may send one request in three seconds
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, _ := newSandbox(t)
 			client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(c.opts)))
 			start := time.Now()
-			for range 6 { // the rate limit is five requests a second
+			for range 6 { // one request more than the rate limit of a second
 				_, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)})
 				require.NoError(t, err)
 			}
@@ -248,7 +248,8 @@ func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 }
 
 // Server-Cost-Milliseconds is the time from a request's arrival to the first byte of its answer, and may be rounded up.
-// So the header proves a latest time of the arrival. Without the header, the slot's second begins when the request leaves.
+// So the client knows a time by which the request had arrived, and the slot's second begins then. Without the header,
+// the slot's second begins when the request leaves.
 func TestServerCostProvesWhenARequestArrived(t *testing.T) {
 	for cost, want := range map[string]time.Duration{
 		"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms,
@@ -291,7 +292,7 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	return time.Duration(left.Load())
 }
 
-func TestPauseBeyondTheDeadlineFailsImmediately(t *testing.T) {
+func TestCallFailsImmediatelyIfAPauseEndsAfterItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, answering(429, `{"code":100000429,"msg":"slower"}`, "Retry-After", "3600"), hotelstays.WithMaxAttempts(4))
 		call := operationCalls[hotelstays.OpHotelList]
@@ -308,7 +309,7 @@ func TestPauseBeyondTheDeadlineFailsImmediately(t *testing.T) {
 	})
 }
 
-// The pause after a 429 applies to all clients of the limiter, but to no other operation.
+// After HTTP 429 the limiter pauses the operation for all of its clients. Other operations continue.
 func TestPauseAppliesToOperationsWithoutARateLimit(t *testing.T) {
 	do := func(path string) operationCall {
 		return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
@@ -344,7 +345,7 @@ func TestPauseAppliesToOperationsWithoutARateLimit(t *testing.T) {
 	}
 }
 
-func TestLimiterThatRefusesIsNotAskedAgain(t *testing.T) {
+func TestCallEndsIfTheLimiterRefusesASlot(t *testing.T) {
 	for refusal, kind := range map[error]hotelstays.ErrorKind{
 		hotelstays.ErrRateLimited: hotelstays.KindRateLimited,
 		context.DeadlineExceeded:  hotelstays.KindTimeout,
@@ -383,7 +384,7 @@ func TestClientKeepsTheDocumentedRateLimits(t *testing.T) {
 			for range 2 * op.RateLimit() {
 				wg.Go(func() {
 					for ctx.Err() == nil {
-						_ = operationCalls[op](ctx, client) // an error does not matter, because every request counts
+						_ = operationCalls[op](ctx, client) // the result does not matter, because every request takes a slot
 					}
 				})
 			}

@@ -155,11 +155,11 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 		{name: "visible exactly at the time of a poll", visible: 210 * s, polls: []float64{0, 30, 90, 210}, ends: 210,
 			state: hotelstays.BookingFound},
 		{name: "visible just after a poll", visible: 210*s + 1, polls: []float64{0, 30, 90, 210, 450}, ends: 450, state: hotelstays.BookingFound},
-		{name: "a slow Book",
+		{name: "Book takes 150 s",
 			book:  hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 150 * s},
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
 
-		{name: "slow polls", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
+		{name: "each poll takes 15 s", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
 			polls: allPolls, ends: 615, state: hotelstays.BookingAbsent},
 		{name: "each poll times out", poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}),
 			polls: allPolls, ends: 620, state: hotelstays.BookingUnverified},
@@ -167,11 +167,11 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 			Delay: time.Hour}),
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
 
-		{name: "polls after wake-ups", wakeups: []float64{10, 500},
+		{name: "each wake-up causes a poll", wakeups: []float64{10, 500},
 			polls: []float64{0, 10, 30, 90, 210, 450, 500, 600}, ends: 600, state: hotelstays.BookingAbsent},
-		{name: "woken when the order has become visible", visible: 100 * s, wakeups: []float64{120},
+		{name: "a wake-up after the order has become visible", visible: 100 * s, wakeups: []float64{120},
 			polls: []float64{0, 30, 90, 120}, ends: 120, state: hotelstays.BookingFound},
-		{name: "woken in the middle of a poll", wakeups: []float64{35},
+		{name: "a wake-up during a poll", wakeups: []float64{35},
 			poll:  pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * s}),
 			polls: []float64{0, 30, 45, 90, 210, 450, 600}, ends: 615, state: hotelstays.BookingAbsent},
 		{name: "a closed wake-up channel", closed: true,
@@ -278,8 +278,8 @@ func TestRecoveryIsSavedBeforeBookAndAfterEachPoll(t *testing.T) {
 	})
 }
 
-// If the recovery cannot be saved before Book, nothing is sent. After a poll, the outcome so far comes with the error.
-// The error is not a refusal while the outcome is unknown.
+// If the recovery cannot be saved before Book, the client sends nothing. If it cannot be saved after a poll, the client
+// returns the outcome so far with an error. While the outcome is unknown, the error is an *OutcomeUnknownError.
 func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 	errDisk := errors.New("disk full")
 	doubtful := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999}
@@ -377,7 +377,7 @@ func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 	}
 }
 
-// Nobody knows when the Book of a dead process ended, so the schedule begins with the first poll.
+// Nobody knows when the Book of a dead process ended, so the schedule begins with the first poll of the next process.
 func TestRecoveryStoredBeforeBookStartsWithItsFirstPoll(t *testing.T) {
 	delayed := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}
 	for _, tc := range []struct {
@@ -456,8 +456,8 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 	})
 }
 
-// An empty answer from another environment or account would look like absence. The client sends nothing, and does not
-// change the recovery. The same applies to an invalid recovery.
+// If a client of another environment or account polled, the empty answer would look like absence. So this client sends
+// nothing, and does not change the recovery. A client also refuses an invalid recovery.
 func TestRecoveryOfAnotherAccountIsRefused(t *testing.T) {
 	const url = "https://api.example.test"
 	client := func(url string, cred hotelstays.Credential) *hotelstays.Client {
@@ -501,7 +501,7 @@ func TestRecoveryOfAnotherAccountIsRefused(t *testing.T) {
 	recovery.Polls = 7 // one more poll than the schedule has
 	_, err = own.RecoverBooking(t.Context(), recovery)
 	assert.Equal(t, []string{"recovery.polls"}, faultPaths(t, err))
-	one, another := client(url, bearerToken("token-1")), client(url, bearerToken("token-2")) // two tokens may belong to two accounts
+	one, another := client(url, bearerToken("token-1")), client(url, bearerToken("token-2")) // the tokens may belong to two accounts
 	assert.NotEqual(t, one.NewBookingRecovery(req), another.NewBookingRecovery(req))
 	rotated := hotelstays.TicketCredential{AppKey: "one", AppSecret: types.NewSecret("its next secret")}
 	assert.Equal(t, own.NewBookingRecovery(req), client(url, rotated).NewBookingRecovery(req))
@@ -559,7 +559,7 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	}
 	var rows, earlier []row
 	last := func(name string, poll hotelstaystest.Fault, state hotelstays.BookingState) {
-		poll.Skip = 5 // the first five polls succeed with an empty list
+		poll.Skip = 5 // the first five polls get an empty list, and poll hits the last poll
 		rows = append(rows, row{name, poll, 0, state, allPolls})
 	}
 	data := func(state hotelstays.BookingState, texts ...string) {
@@ -627,14 +627,14 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 
 // When the clock is set forward, all stored times look older. The test makes the stored times older, which has the same
 // effect.
-func TestClockThatIsSetForwardDoesNotProveAbsence(t *testing.T) {
+func TestPollAfterAClockIsSetForwardDoesNotProveAbsence(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		w.Inject(bookLost)
 		saves := 0
 		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"),
 			hotelstays.WithSaveRecovery(func(_ context.Context, r *hotelstays.BookingRecovery) error {
-				if saves++; saves == 2 { // this save follows the first poll
+				if saves++; saves == 2 { // the first save precedes Book, and the second save follows the first poll
 					r.EndedAt, r.NextPoll = r.EndedAt.Add(-time.Hour), r.NextPoll.Add(-time.Hour)
 				}
 				return nil
@@ -677,7 +677,7 @@ func TestUnverifiedBookingCanBePolledAgain(t *testing.T) {
 	}
 }
 
-func TestInterruptedRecoveryReturnsTheStateToContinueFrom(t *testing.T) {
+func TestInterruptedRecoveryReturnsARecoveryToContinueFrom(t *testing.T) {
 	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
 	slowBook := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute}
 	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
@@ -777,7 +777,7 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 		poll  hotelstaystest.Fault
 		heals float64 // the second at which the polls stop failing
 		polls []float64
-		state hotelstays.BookingState // BookingOpen: the outcome is nil and the error is the refusal
+		state hotelstays.BookingState // BookingOpen stands for a nil outcome, and the error is the refusal
 	}{
 		{"a refused parameter", refused(400, types.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"a refused credential", refused(401, types.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
@@ -842,13 +842,13 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 
 // For a used reference the service returns its first order. With Expect, an order with other dates is an error, and
 // Changes lists the other differences.
-func TestReusedReferenceIsAnError(t *testing.T) {
+func TestOrderWithOtherDatesThanExpectedIsAnError(t *testing.T) {
 	chosen := portionOf(t, 1, 3)
 	for _, tc := range []struct {
 		name      string
 		change    func(*types.RoomRatePkg) // changes the expected offer; nil: the request has no Expect
 		cancelled bool
-		what      string // the difference that the error names; empty: the same stay
+		what      string // the difference that the error names; empty: no error
 		changes   string // the parts in which the order differs
 	}{
 		{"the same offer", func(*types.RoomRatePkg) {}, false, "", ""},
@@ -923,7 +923,7 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 	}
 }
 
-// A shorter timeout of the call, or else of the client, limits the poll.
+// If the call has a shorter timeout, this timeout limits the poll. Without a timeout of the call, the client's timeout does.
 func TestPollTakesAtMost20Seconds(t *testing.T) {
 	const s = time.Second
 	for _, tc := range []struct{ client, call, poll time.Duration }{
@@ -956,7 +956,7 @@ func TestPollTakesAtMost20Seconds(t *testing.T) {
 	}
 }
 
-// A clock that was set back makes stored times impossible. Such times must not let a poll prove absence too early.
+// After a clock is set back, stored times may lie in the future. Then, too, no poll may prove absence too early.
 func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the time in a bubble
 	for name, tc := range map[string]struct {
@@ -974,7 +974,7 @@ func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 			allPolls},
 		"Book ended 100 s ago, and the next poll is in a day": {
 			hotelstays.BookingRecovery{EndedAt: now.Add(-100 * time.Second), Polls: 3, NextPoll: now.AddDate(0, 0, 1)},
-			[]float64{0, 110, 350, 500}, // immediately, and then on the schedule
+			[]float64{0, 110, 350, 500}, // the first poll is immediate, and the other polls follow the schedule
 		},
 	} {
 		inBubble(t, name, func(t *testing.T) {

@@ -47,16 +47,16 @@ func sendCheckAvail(t *testing.T, c *hotelstays.Client) (*hotelstays.CheckAvailR
 
 const htmlPage = "<html><head><title>Forbidden</title></head><body>Blocked by a proxy.</body></html>"
 
-// The error type of an answer: *APIError or *DecodeError.
+// The values of the field isAPI: the error of the answer is an *APIError, or a *DecodeError.
 const isAPI, isDecode = true, false
 
-// The operations whose outcome an answer proves.
+// The values of the field definite: the operations of which the answer proves the outcome.
 const (
 	definite  = "Book, Cancel"
 	ofBook    = "Book"
 	ofCancel  = "Cancel"
 	uncertain = ""
-	// cancelDone means that Cancel succeeded, and that the outcome of Book is unknown.
+	// With cancelDone, the answer proves that Cancel succeeded, but the outcome of Book is unknown.
 	cancelDone = "nothing"
 )
 
@@ -104,7 +104,7 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"HTTP 404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, ofCancel},
 		{"HTTP 404, but the rate has changed", 404, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, definite},
 		{"HTTP 429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
-		// a code that the document lists for the operation, with any 2xx or 4xx
+		// a code that the document lists for the operation, with any status 2xx or 4xx
 		{"the rate has changed, HTTP 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
 		{"the rate has changed, HTTP 408", 408, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
 		{"the rate has changed, data is null", 200, `{"code":100001111,"msg":"m","data":null}`, isAPI, 100001111, ofBook},
@@ -112,7 +112,7 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"the rate has changed, msg is a number", 200, `{"code":100001111,"msg":5}`, isAPI, 100001111, ofBook},
 		{"a refused parameter, HTTP 200", 200, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, ofBook},
 		{"the rate limit is exceeded, HTTP 200", 200, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
-		// a code of other operations, or an undocumented code
+		// a code that the document lists only for other operations, or an undocumented code
 		{"no order is found, HTTP 200", 200, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, uncertain},
 		{"an undocumented code, HTTP 200", 200, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"an undocumented code, HTTP 408", 408, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
@@ -191,7 +191,7 @@ func TestAbsentAndUnknownFieldsAreTolerated(t *testing.T) {
 		_, err := sendCheckAvail(t, clientThrough(t, saying(body)))
 		assert.NoError(t, err, body)
 	}
-	// The document requires none of these lists.
+	// The document does not require the lists of these operations, so an answer may lack them.
 	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelRates} {
 		assert.NoError(t, operationCalls[op](t.Context(), clientThrough(t, saying(`{"code":0,"data":{}}`))), op)
 	}
@@ -218,8 +218,8 @@ func TestAnswersAboveMaxResponseBytesAreErrors(t *testing.T) {
 	}
 }
 
-// A request whose answer breaks off or never comes may have been sent, because the RoundTripper fires no events of
-// net/http/httptrace.
+// If the answer breaks off or never comes, only events of net/http/httptrace could prove that the request was not sent. The
+// RoundTripper of this test fires no events.
 func TestCallWithoutAnAnswerMayHaveBeenSent(t *testing.T) {
 	cut := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{`, Cut: io.ErrUnexpectedEOF}
 	_, err := sendCheckAvail(t, clientThrough(t, cut))
@@ -343,7 +343,7 @@ func mistypedUnder(prefix string) []string {
 	return list
 }
 
-// The other fields of the order are read, and every mismatch is listed.
+// The client returns the well-formed fields of the order, and Meta lists every mismatch.
 func TestOrderWithMalformedFieldsIsNotLost(t *testing.T) {
 	t.Run("Book", func(t *testing.T) {
 		resp, err := sendBook(t, clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":`+mistypedOrder+`}}`)))
@@ -382,7 +382,8 @@ func TestOrderWithMalformedFieldsIsNotLost(t *testing.T) {
 	})
 }
 
-// A type mismatch costs only the field, or the offer, room or hotel that is useless without the field.
+// The client leaves out only the field with the mismatch. If an offer, room or hotel is useless without the field, the client
+// leaves out this offer, room or hotel.
 func TestMismatchInASearchAnswerLosesOnlyItsElement(t *testing.T) {
 	offer := func(id string) string {
 		rate := `{"netRate":{"currency":"EUR","amount":120.50},"grossRate":{"currency":"EUR","amount":130},"respectGrossRate":true}`
@@ -416,8 +417,8 @@ func TestMismatchInASearchAnswerLosesOnlyItsElement(t *testing.T) {
 	}
 	hotel2, offer2a := strings.Index(hotels, hotel("2")), strings.Index(hotels, offer("2a"))
 	for _, row := range []struct {
-		old, new, left string   // left: the hotels, rooms and offers that the client returns
-		mismatches     []string // below data.list[1]; offer stands for the path of its first offer
+		old, new, left string   // new replaces old; left: the hotels, rooms and offers that the client returns
+		mismatches     []string // the paths are below data.list[1]; offer stands for rooms[0].rates[0]
 	}{
 		{`"rating":4.5`, `"rating":"4.5"`, all, []string{"rating: want number, got string"}},
 		{`"minPrice":{"currency":"EUR","amount":1}`, `"minPrice":{"currency":"EUR","amount":"none"}`, all,
@@ -591,7 +592,8 @@ func TestMalformedIDsAreNotQuoted(t *testing.T) {
 	}
 }
 
-// ResponseMeta.Header has no cookies, and no value that repeats a secret. The RoundTripper's header is not changed.
+// ResponseMeta.Header has no cookies, and no value that repeats a secret. The client does not change the
+// header that the RoundTripper returned.
 func TestResponseHeadersHaveNoSecrets(t *testing.T) {
 	for status, body := range map[int]string{200: `{"code":0,"data":{"list":[]}}`, 403: "<html>"} {
 		for _, sent := range []http.Header{
@@ -642,7 +644,7 @@ func TestOutcomeIsUnknownIfCtxEndsWhileDecoding(t *testing.T) {
 }
 
 // If ctx ends during the wait after a refusal, the error quotes the refusal, but errors.Is finds only the end of ctx.
-// The code of a long refusal is missing, because its decoding ends with ctx.
+// The error lacks the code of a long refusal, because the decoding of the refusal ends with ctx.
 func TestErrorOfAnInterruptedBackoffQuotesTheRefusal(t *testing.T) {
 	long := `{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":100000429}`
 	for op, body := range map[hotelstays.Operation]string{hotelstays.OpCheckAvail: long, hotelstays.OpQueryOrders: `{"code":100000429}`,
@@ -777,8 +779,8 @@ func requireAsOracle(t testing.TB, body []byte, lenient bool, a oracle.Answer, w
 	}
 }
 
-// decodeBytes returns how many bytes the decoding of an answer allocates, plus its body. This is an upper bound of the
-// memory in use.
+// decodeBytes returns the size of body plus the bytes that its decoding allocates. The sum is an upper bound of the memory
+// in use.
 func decodeBytes(t *testing.T, body []byte, target wire.Target) (bytes int, env wire.Envelope, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -800,7 +802,7 @@ func TestLongListsAreRefusedBeforeTheyTakeMemory(t *testing.T) {
 	}{{"orders", `1,`, &hotelstays.QueryOrdersResponse{}}, {"list", `{},`, &hotelstays.HotelListResponse{}}} {
 		body := []byte(`{"code":0,"data":{"` + tc.list + `":[` + strings.Repeat(tc.element, length/len(tc.element)-20) + `{}]}}`)
 		bytes, _, err := decodeBytes(t, body, freshTarget(tc.resp))
-		assert.Less(t, bytes, 4*length+4*mib, tc.list) // the lists alone may take 2*length+4*mib
+		assert.Less(t, bytes, 4*length+4*mib, tc.list) // body takes length, and the lists may take 2*length+4*mib
 		assert.ErrorAs(t, err, new(*wire.UnusableError), tc.list)
 	}
 }
@@ -830,8 +832,8 @@ func (c *endingCtx) Err() error {
 	return nil
 }
 
-// Two mismatches in an answer cost almost no memory, even if an offer is left out. Two mismatches in each order
-// or hotel cost the memory of the listed paths.
+// Two mismatches in an answer take at most 15 % more memory, even if the client leaves out an offer. Two mismatches in each
+// order or hotel at most double the memory.
 func TestMismatchesTakeLittleMemory(t *testing.T) {
 	const elements = 33
 	for _, tc := range []struct {
@@ -857,7 +859,7 @@ func TestMismatchesTakeLittleMemory(t *testing.T) {
 			return []byte(`{"code":0,"data":{"` + tc.list + `":[` + with(first) + "," +
 				strings.Repeat(with(rest)+",", elements-2) + with(last) + `]}}`)
 		}
-		// The least of up to nine runs counts, because pools lose buffers at random.
+		// Pools lose buffers at random, so the cost is the least of up to nine runs.
 		cost := func(body []byte, mismatches, enoughBytes int, enough float64) (bytes int, allocations float64) {
 			bytes, allocations = math.MaxInt, math.MaxFloat64
 			for n := 0; n < 9 && (bytes > enoughBytes || allocations > enough); n++ {

@@ -175,7 +175,7 @@ func TestStreamReturnsWhatHotelListReturns(t *testing.T) {
 			requireSame(t, page, size)
 		}
 	}
-	// A hotel with 100,000 rooms is above the memory limit of a hotel, but not of a large page.
+	// A hotel with 100,000 rooms takes more memory than one hotel may take, but less than a large page may take.
 	rooms := `{"rooms":[{}` + strings.Repeat(`,{}`, 100_000) + `]}`
 	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"id":"1"},`+rooms+
 		`,{"id":"`+strings.Repeat("x", 4<<20)+`"}],"basic":{"sessionId":"s"}}}`, 0)
@@ -235,8 +235,8 @@ func FuzzStream(f *testing.F) {
 
 // The stream yields a hotel soon after the last byte of the hotel has arrived. Before that, it reads at most the rest of a
 // TLS record and the next 16 KB.
-func TestStreamDoesNotWaitForMoreBytes(t *testing.T) {
-	text := make([]byte, 20<<10) // the text of a hotel, hardly compressible
+func TestStreamYieldsAHotelBeforeTheRestOfThePageArrives(t *testing.T) {
+	text := make([]byte, 20<<10) // random bytes, because gzip can hardly compress them
 	_, _ = rand.NewChaCha8([32]byte{}).Read(text)
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		for _, encoding := range []string{"identity", "gzip"} {
@@ -317,7 +317,7 @@ func overSlowConnection(t *testing.T, protocol string, h http.HandlerFunc) (clie
 	t.Cleanup(func() {
 		close(conns)
 		transport.CloseIdleConnections()
-		time.Sleep(time.Second) // until the server has closed its end
+		time.Sleep(time.Second) // wait until the server has closed its end
 	})
 	return clientAt(t, "https://example.com", bearerToken("token"), transport), sent
 }
@@ -419,7 +419,7 @@ func TestInterruptedStreamIsRequestedAgainOnlyBeforeTheFirstHotel(t *testing.T) 
 }
 
 // The peer may stop sending after any byte of the answer.
-func TestStalledAnswerEndsWithCtx(t *testing.T) {
+func TestCallWhoseAnswerStallsEndsWithCtx(t *testing.T) {
 	page := smallPages()[0]
 	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 1, 7) {
 		synctest.Test(t, func(t *testing.T) {
@@ -461,7 +461,7 @@ func TestInterruptedPageIsRequestedAgain(t *testing.T) {
 			require.Equal(t, 2, got.Meta.Attempts)
 		})
 	}
-	for _, first := range []string{"", `{"code":0,"data":{"list":[{"id":{}},{"id":{}},`} { // before the first hotel of a stream
+	for _, first := range []string{"", `{"code":0,"data":{"list":[{"id":{}},{"id":{}},`} { // first breaks off before the first hotel
 		synctest.Test(t, func(t *testing.T) {
 			got := stream(t.Context(), clientThrough(t, brokenOff(first, again), hotelstays.WithMaxAttempts(2)), anySearch())
 			require.NoError(t, got.err)
@@ -544,7 +544,6 @@ func TestStreamYieldsHotelsUntilTheFirstFault(t *testing.T) {
 	}
 }
 
-// The loop may end at any hotel.
 func TestCompressedStreamIsInflatedAsItArrives(t *testing.T) {
 	hotel := `{"id":"` + strings.Repeat("x", 20<<10) + `"}`
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -570,7 +569,7 @@ func TestCompressedStreamIsInflatedAsItArrives(t *testing.T) {
 	}
 }
 
-// The response of the method Response hides the token, too, even during the loop.
+// The method Response hides the token, even during the loop.
 func TestStreamHidesTheToken(t *testing.T) {
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 		return reply(200, smallPages()[0], "Session-Id", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")), nil
@@ -612,7 +611,7 @@ func TestEachLoopOverAStreamSendsTheOriginalRequest(t *testing.T) {
 	})
 }
 
-// A stream also keeps at most one hotel in memory.
+// The test also checks that a stream does not keep the hotels that the loop has dropped.
 func TestStreamAboveMaxResponseBytesIsRefused(t *testing.T) {
 	page := smallPages()[0]
 	got := stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)-1))), anySearch())

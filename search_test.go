@@ -20,10 +20,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The session is in basic, or in the header of the answer if basic names no session. Without basic, the header must
-// have the session.
+// If basic names no session, the client takes the session from the header of the answer. An answer with neither a readable
+// basic nor this header is an error.
 func TestSessionMayComeInTheHeader(t *testing.T) {
-	for data, want := range map[string][2]string{ // the session with the header Session-Id, and without it
+	for data, want := range map[string][2]string{ // the session with the header Session-Id, and the session without this header
 		`{"list":[],"basic":{"sessionId":"of basic"}}`:                   {"of basic", "of basic"},
 		`{"list":[],"basic":{"statusRemark":"none"}}`:                    {"of the header", ""},
 		`{"list":[],"basic":null}`:                                       {"of the header", "unreadable"},
@@ -45,7 +45,8 @@ func TestSessionMayComeInTheHeader(t *testing.T) {
 }
 
 // If the service announces more items than it delivers, the listing fails, because a list that ends early would look
-// complete. If no page has hasMore, the total decides. Without a total, an empty or a repeated page ends the listing.
+// complete. If no page has hasMore, the total says whether the list is complete. Without a total, an empty or a repeated page
+// ends the listing.
 func TestIncompleteListingIsAnError(t *testing.T) {
 	a, b, c, last, none := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}, []string{"5", "6"}, make([][]string, 10)
 	metadata := func(parallelism int) func(context.Context, *hotelstays.Client, int) iter.Seq2[any, error] {
@@ -100,7 +101,7 @@ func TestIncompleteListingIsAnError(t *testing.T) {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages, noHasMore: tc.noHasMore, total: tc.total}
 				_, errs := collect(start(t.Context(), clientThrough(t, script), tc.first))
-				if !strings.Contains(listing, "three") { // three fetches at a time may ask for more pages than the loop needs
+				if !strings.Contains(listing, "three") { // with three fetches at a time, the client may ask for more pages
 					assert.Len(t, script.asked, tc.calls)
 				}
 				for i, session := range script.sessions {
@@ -157,7 +158,7 @@ func failedIDs(t *testing.T, errs []error) (ids []string) {
 	return ids
 }
 
-func TestBatchesPriceEachHotelOnce(t *testing.T) {
+func TestHotelListBatchesReturnsEachHotelOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		ids      int
@@ -203,7 +204,7 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 		fault    hotelstaystest.Fault
 		opts     []hotelstays.CallOption
 		lost     []int // the first and the last index of the ids in the failed batch; nil: any batch
-		kept     int   // the pages of the batch that came before the error
+		kept     int   // the number of pages of the failed batch that came before the error
 		requests int
 	}{
 		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
@@ -241,7 +242,7 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 	}
 }
 
-// The bubble fails if a goroutine is left.
+// synctest.Test fails if a goroutine still runs at the end.
 func TestBreakStopsAllBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client, search := batchWorld(t, 125)
@@ -253,7 +254,7 @@ func TestBreakStopsAllBatches(t *testing.T) {
 			break
 		}
 		assert.Zero(t, time.Since(start), "leaving the loop waits for no call")
-		synctest.Wait() // requests that were already sent now arrive
+		synctest.Wait() // wait until the requests that were already sent arrive
 		sent := srv.Ledger().Count(hotelstays.OpHotelList)
 		assert.LessOrEqual(t, sent, 9, "eight at first, and one more after the first answer")
 		time.Sleep(time.Hour)
@@ -261,12 +262,12 @@ func TestBreakStopsAllBatches(t *testing.T) {
 	})
 }
 
-// Each hotel is either in a page or in an error.
-func TestCancelledBatchesNameTheirHotels(t *testing.T) {
+// Each hotel is either in a page or in the error of its batch.
+func TestErrorsOfCancelledBatchesNameTheirHotels(t *testing.T) {
 	for _, after := range []time.Duration{0, 1500 * time.Millisecond, time.Minute} {
 		inBubble(t, after.String(), func(t *testing.T) {
 			srv, client, search := batchWorld(t, 125)
-			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a later token request could outlive the test
+			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a token request at the end could outlive the test
 			require.NoError(t, err)
 			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
 			ctx, cancel := context.WithCancel(t.Context())
@@ -285,7 +286,7 @@ func TestCancelledBatchesNameTheirHotels(t *testing.T) {
 	}
 }
 
-func TestBatchErrorRepeatsNoPartOfItsText(t *testing.T) {
+func TestTextOfABatchErrorHasEachPartOnce(t *testing.T) {
 	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: types.CodeRateLimited, Msg: "slow down",
 		RequestID: "r-1"}
 	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}

@@ -226,7 +226,7 @@ func TestBookingRequestsAreValidated(t *testing.T) {
 		return guest(func(g *types.Guest) { g.PassportNumber = types.NewSecret(number) })
 	}
 	birth := faultsIn("guests[0].dateOfBirth")
-	var genders []validationRow // four words in upper or lower case, and two letters
+	var genders []validationRow // four words and two letters are valid, in upper or lower case
 	for gender, faults := range map[types.Gender][]string{"": nil, "MALE": nil, "female": nil, "Other": nil, "UNSPECIFIED": nil, "M": nil,
 		"f": nil, "X": faultsIn("guests[0].gender"), " ": faultsIn("guests[0].gender")} {
 		genders = append(genders, validationRow{"Book: gender " + string(gender), guest(func(g *types.Guest) { g.Gender = gender }), faults})
@@ -267,7 +267,7 @@ func TestValidateBookFindsWhatBookRefuses(t *testing.T) {
 	assert.ErrorContains(t, (*hotelstays.Client)(nil).ValidateBook(new(goodBook())), "hotelstays.New")
 }
 
-// encoding/json would change invalid UTF-8 into another text, which finds nothing or books for another guest.
+// encoding/json would replace invalid UTF-8 by other characters. Then a search finds nothing, and Book names another guest.
 func TestInvalidUTF8IsRefused(t *testing.T) {
 	checkRows(t, []validationRow{
 		{"HotelList: Latin-1", list(func(r *listReq) {
@@ -366,7 +366,7 @@ func TestOptionValuesAreValidated(t *testing.T) {
 }
 
 // The index in the path of a fault counts the ids of the whole request, not the ids of a batch.
-func TestBatchIDsAreValidatedOnce(t *testing.T) {
+func TestHotelListBatchesValidatesAllIDsBeforeTheFirstCall(t *testing.T) {
 	for _, row := range []struct{ ids, faults []string }{
 		{[]string{"a", "", "b", "\xff"}, faultsIn("hotelIds[1]", "hotelIds[3]")},
 		{nil, faultsIn("hotelIds")},
@@ -394,7 +394,7 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 		"https://hooks.example.com/or ders",
 		"https://hooks.example.com/x?a= b", "https://hooks.example.com\n/x", "https://127.0.0.1\\@hooks.example.com/x",
 		"https://hooks.example.com\\@127.0.0.1/x",
-		"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // strings.ToLower turns these letters into k and i
+		"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // a check after strings.ToLower would see k and i
 	}
 	bad = append(bad, strings.Fields(`
 		hooks.example.com //hooks.example.com/x /orders https: https:// https:///x https:hooks.example.com https://:443/x
@@ -436,7 +436,7 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 }
 
 // A token of TokenCredential may be a ticket. An OAuth token is not a ticket.
-func TestCallbackNeedsATicket(t *testing.T) {
+func TestBookWithACallbackURLRefusesAnOAuthCredential(t *testing.T) {
 	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []types.Scope{types.ScopeBookingWrite}}
 	req := book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" })
 
@@ -451,7 +451,7 @@ func TestCallbackNeedsATicket(t *testing.T) {
 	}
 }
 
-// Other private addresses stay refused.
+// A client of a loopback base URL still refuses all other private addresses.
 func TestLoopbackClientMayUseLoopbackCallbacks(t *testing.T) {
 	for _, row := range []struct {
 		base, callback string

@@ -162,12 +162,12 @@ func TestErrorOfSaveVoucherDependsOnTheVoucherStatus(t *testing.T) {
 		types.VoucherPending:      hotelstays.ErrVoucherNotReady,
 		types.VoucherFailed:       hotelstays.ErrNoVoucher,
 		types.VoucherCancelled:    hotelstays.ErrNoVoucher,
-		types.VoucherGenerated:    hotelstays.ErrNoVoucher, // the answer has no voucher
+		types.VoucherGenerated:    hotelstays.ErrNoVoucher, // GENERATED, but the answer has no voucher
 		"ARCHIVED":                hotelstays.ErrNoVoucher,
 	} {
 		document := voucherFor(voucherDoc, voucherLink)
 		inlined(voucherDoc)(document)
-		for _, there := range []*types.Voucher{nil, document} { // a voucher under another status than GENERATED is ignored
+		for _, there := range []*types.Voucher{nil, document} { // the client ignores a voucher if the status is not GENERATED
 			if there != nil && status == types.VoucherGenerated {
 				continue
 			}
@@ -190,7 +190,7 @@ type documentFault struct {
 	opts   []hotelstays.CallOption
 	is     error
 	text   string
-	asks   int // the requests of OrderVoucher in a SaveVoucher; 0: not checked
+	asks   int // how many requests of OrderVoucher a SaveVoucher sends; 0: not checked
 	again  bool
 	// unfetched means that the client refuses the document before it requests the link.
 	unfetched bool
@@ -291,11 +291,11 @@ func documentFaults() map[string]documentFault {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: answering(status, "no"), is: hotelstays.ErrVoucherLinkExpired,
 			text: fmt.Sprintf("HTTP %d; call OrderVoucher for a new link", status), asks: 3}
 	}
-	for _, status := range []int{201, 206, 304, 400, 429, 500, 503} { // the body is right, but the status is wrong
+	for _, status := range []int{201, 206, 304, 400, 429, 500, 503} { // the body is the document, but the status is not 200
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1,
 			again: status >= 429, serve: redirecting(status, voucherLink+"&again")}
 	}
-	for _, to := range []string{"", voucherLink} { // no Location header, and a redirect to the same link
+	for _, to := range []string{"", voucherLink} { // an empty Location header, and a redirect to the same link
 		faults["a redirect to "+to] = documentFault{serve: redirecting(302, to), text: "could not be downloaded: HTTP 302", asks: 1}
 	}
 	const secret = "/secret-path.pdf?proof=" + voucherSecret
@@ -402,7 +402,7 @@ func TestFaultyDocumentIsNeverReturned(t *testing.T) {
 	}
 }
 
-func TestVoucherSizeDoesNotMatterIfTheDigestMatches(t *testing.T) {
+func TestByteSizeOfAVoucherMayBeWrongIfTheDigestMatches(t *testing.T) {
 	ownTempDir(t)
 	for _, size := range []int{-1, 0, 1, len(voucherDoc) - 1, len(voucherDoc) + 1} {
 		service := serviceOf(sized(int64(size)), nil)
@@ -448,7 +448,7 @@ func TestDocumentIsNotReadBeyondTheSizeLimit(t *testing.T) {
 }
 
 func TestOpenVoucherReturnsTheDocument(t *testing.T) {
-	t.Chdir(t.TempDir()) // a path without a directory is in the working directory
+	t.Chdir(t.TempDir()) // the paths below have no directory, so the files are in the working directory
 	temp := ownTempDir(t)
 	for name, config := range map[string]hotelstaystest.Config{
 		"plain": {}, "https": {TLS: true}, "compressed": {Compression: true, VoucherSize: 100_000},
@@ -483,7 +483,7 @@ func TestOpenVoucherReturnsTheDocument(t *testing.T) {
 				http.ServeContent(part, r, "voucher.pdf", time.Time{}, document)
 				assert.Equal(t, http.StatusPartialContent, part.Code)
 				assert.Equal(t, "PDF", part.Body.String())
-				assertFiles(t, temp) // the file of an open document is already unlinked
+				assertFiles(t, temp) // OpenVoucher has already removed the name of the file
 				require.NoError(t, document.Close())
 				_, err = document.Read(make([]byte, 1))
 				assert.ErrorIs(t, err, os.ErrClosed)
@@ -500,8 +500,8 @@ func TestOpenVoucherReturnsTheDocument(t *testing.T) {
 	}
 }
 
-// A body that does not begin, or does not end, fails when ctx ends, or after five minutes. The client's WithTimeout bounds
-// only calls of the API.
+// If the body of the document does not begin or does not end, the download fails when ctx ends. Without a deadline of ctx,
+// the download fails after five minutes. The client's WithTimeout limits only calls of the API.
 func TestDownloadVoucherEndsInTime(t *testing.T) {
 	temp := ownTempDir(t)
 	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultSlowBody, hotelstaystest.FaultDelay} {
@@ -596,7 +596,7 @@ func TestSaveVoucherSavesTheNewestVersion(t *testing.T) {
 		assert.NoError(t, hotelstays.VerifyVoucher(document, v))
 		assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 	})
-	// While the service makes the new document, there is no voucher.
+	// While the service makes the new document, the error is ErrVoucherNotReady.
 	inVoucherSandbox(t, hotelstaystest.Config{VoucherDelay: time.Minute},
 		func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 			time.Sleep(2 * time.Minute)
@@ -611,7 +611,7 @@ func TestSaveVoucherSavesTheNewestVersion(t *testing.T) {
 		})
 }
 
-// If the service leaves the document out of the answer, or refuses it as too large, SaveVoucher fetches the link.
+// SaveVoucher fetches the link only if the answer has no document, or if the service refuses the document as too large.
 func TestSaveVoucherDoesNotFetchAnInlineDocument(t *testing.T) {
 	ref := hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
 	for name, tc := range map[string]struct {
@@ -690,13 +690,13 @@ func TestSaveVoucherSyncsBeforeTheRename(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	file, err := os.Create(path + ".temp")
 	require.NoError(t, err)
-	require.NoError(t, file.Close()) // makes Sync fail
+	require.NoError(t, file.Close()) // Sync of a closed file fails
 	assert.ErrorContains(t, hotelstays.RenameDocument(file, path), "sync ")
 	assert.NoFileExists(t, path)
 }
 
-// The log lines also name the order. The error still matches its cause.
-func TestSaveVoucherNamesTheOrder(t *testing.T) {
+// The log lines name the order, too. errors.Is still finds the cause of the error.
+func TestErrorOfSaveVoucherNamesTheOrder(t *testing.T) {
 	var log strings.Builder
 	logged := hotelstays.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))
 	save := func(transport http.RoundTripper) error {

@@ -66,8 +66,8 @@ func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
 	})
 }
 
-// An unknown status also ends the wait. After a temporary failure the client polls again. Any other failure ends the
-// wait, and AwaitVoucher returns the failure with the last answer.
+// A status without a name in package types also ends the wait. After a temporary failure AwaitVoucher polls again. After any
+// other failure AwaitVoucher returns the failure and the last answer.
 func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	type server = *hotelstaystest.Server
 	fault := func(times int, f hotelstaystest.Fault) hotelstaystest.Fault {
@@ -79,7 +79,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	soon := hotelstaystest.Config{ConfirmAfter: 30 * time.Second, VoucherDelay: time.Second}
 	for _, tc := range []struct {
 		name      string
-		config    hotelstaystest.Config // zero: the order is never confirmed
+		config    hotelstaystest.Config // without ConfirmAfter, the order is never confirmed
 		reference string                // empty: ref-1
 		at        float64               // the second at which act runs
 		act       func(server)
@@ -93,7 +93,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 		says      string
 	}{
 		{name: "the voucher is ready", at: 47, act: func(s server) { s.ConfirmOrder("ref-1") }, polls: []float64{0, 5, 10, 20, 50, 80},
-			ends: 80, status: types.VoucherGenerated}, // PENDING at 50 s, ready at 52 s
+			ends: 80, status: types.VoucherGenerated}, // the poll at 50 s gets PENDING, and the voucher is ready at 52 s
 		{name: "the voucher fails", at: 12, act: func(s server) { s.FailVoucher("ref-1") }, polls: []float64{0, 5, 10, 20}, ends: 20,
 			status: types.VoucherFailed},
 		{name: "the order is cancelled", at: 6, act: func(s server) { s.SetOrderStatus("ref-1", 3) }, polls: []float64{0, 5, 10}, ends: 10,
@@ -104,12 +104,12 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 		{name: "ctx ends, and each poll failed", within: time.Minute, fault: fault(-1, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}),
 			ends: 60, err: context.DeadlineExceeded, says: "the last poll failed: OrderVoucher: "},
 		{name: "wake-ups do not change the schedule", at: 31, act: func(s server) { s.ConfirmOrder("ref-1") }, wakeups: []float64{3, 37},
-			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // ready at 36 s, woken at 37 s
-		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
+			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // the voucher is ready at 36 s
+		{name: "the first six answers have no status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
 			status: types.VoucherGenerated},
 		{name: "an unknown reference", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},
-		{name: "a poll is forbidden", fault: fault(1, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2}),
-			polls: []float64{0, 5, 10}, ends: 10, status: types.VoucherNotGenerated, err: hotelstays.ErrForbidden},
+		{name: "the third poll is refused with HTTP 403", fault: fault(1, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403,
+			Skip: 2}), polls: []float64{0, 5, 10}, ends: 10, status: types.VoucherNotGenerated, err: hotelstays.ErrForbidden},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			tc.config.ConfirmAfter = cmp.Or(tc.config.ConfirmAfter, hotelstaystest.Never)
@@ -145,7 +145,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 }
 
 // The download has neither credentials nor cookies, even if the document is on the API's host or behind a redirect.
-func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
+func TestDownloadVoucherSendsNoCredentials(t *testing.T) {
 	ownTempDir(t)
 	var api http.Header
 	var downloads []http.Header
@@ -220,7 +220,7 @@ func TestDownloadVoucherRefusesPrivateAndPlainHTTPHosts(t *testing.T) {
 	} {
 		for _, redirected := range []bool{false, true} {
 			if redirected && strings.HasPrefix(tc.link, "http://") {
-				tc.fetched = false // a redirect from https to http
+				tc.fetched = false // the client follows no redirect from https to http
 			}
 			from := tc.link
 			if redirected {
@@ -246,7 +246,8 @@ func TestDownloadVoucherRefusesPrivateAndPlainHTTPHosts(t *testing.T) {
 	}
 }
 
-// A digest verifies the bytes of any host, so the client follows up to three redirects.
+// With a digest the client can verify a document from any host. So only with a digest does the client follow redirects, at
+// most three.
 func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 	ownTempDir(t)
 	for name, tc := range map[string]struct {
@@ -356,8 +357,8 @@ func (c connTo) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.addr))
 }
 
-// The dialer of NewTransport does not connect to a private address. A document gets a new connection, because an idle
-// connection was not checked.
+// The dialer of NewTransport does not connect to a private address. Each download opens a new connection,
+// because nobody has checked the address of an idle connection.
 func TestDownloadVoucherUsesACheckedConnection(t *testing.T) {
 	ownTempDir(t)
 	const link = "https://example.com/doc"
@@ -381,7 +382,7 @@ func TestDownloadVoucherUsesACheckedConnection(t *testing.T) {
 		}
 	}
 	srv.EnableHTTP2 = true
-	srv.StartTLS() // its certificate is for example.com
+	srv.StartTLS() // the server's certificate is for example.com
 	defer srv.Close()
 	addr := srv.Listener.Addr().String()
 	public := func(ctx context.Context, _ dialFunc) (net.Conn, error) {
@@ -438,7 +439,7 @@ func TestDownloadVoucherUsesACheckedConnection(t *testing.T) {
 	}
 }
 
-// A document does not use the HTTP/2 of TLSNextProto, whose connections stay open.
+// A download does not use the HTTP/2 of TLSNextProto, because those connections would stay open.
 func TestDownloadVoucherClosesItsConnection(t *testing.T) {
 	ownTempDir(t)
 	closed := make(chan struct{}, 1)
@@ -472,7 +473,7 @@ func TestDownloadVoucherClosesItsConnection(t *testing.T) {
 }
 
 // The client connects to the proxy, whose address may be private. So the client checks only the name in the link.
-func TestDownloadVoucherThroughAProxyChecksOnlyTheName(t *testing.T) {
+func TestDownloadVoucherThroughAProxyChecksOnlyTheHostInTheLink(t *testing.T) {
 	ownTempDir(t)
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -95,7 +95,7 @@ func hookRequest(id, body string) *http.Request {
 	return req
 }
 
-// A rejected delivery calls OnError. It claims no event, so the genuine delivery is handled after it.
+// The handler calls OnError with a rejected delivery, and claims no event. So a later genuine delivery is still handled.
 func TestRefusedDeliveryDoesNotCallTheFunction(t *testing.T) {
 	type row struct {
 		name   string
@@ -253,8 +253,8 @@ func TestAccountsThatShareAnEventStoreDoNotHideEventsFromEachOther(t *testing.T)
 }
 
 // With AllowUnsigned, a sender without a secret can neither mark a signed event as handled nor claim it.
-func TestUnsignedEventHidesNoSignedEvent(t *testing.T) {
-	noTime := `{"customerReferenceNo":"ref-1","event":"order_modified"}` // without eventTime, its only key is made of its body
+func TestUnsignedEventDoesNotMakeASignedEventADuplicate(t *testing.T) {
+	noTime := `{"customerReferenceNo":"ref-1","event":"order_modified"}` // without eventTime, the event's only key is made of the body
 	for name, event := range map[string]struct{ id, signed, forged string }{
 		"no id":         {"", hookPaid, hookBody("ref-1", types.EventOrderPaid, 2)},
 		"a guessed id":  {"evt-1", hookPaid, hookBody("ref-2", types.EventOrderPaid, 2)},
@@ -283,8 +283,8 @@ func TestUnsignedEventHidesNoSignedEvent(t *testing.T) {
 	}
 }
 
-// Everyone who knows the URL can send unsigned events, so these have a separate memory.
-func TestUnsignedEventsDisplaceNoSignedEvent(t *testing.T) {
+// Everyone who knows the URL can send unsigned events, so the handler remembers unsigned events in a separate store.
+func TestUnsignedEventsDoNotMakeTheHandlerForgetSignedEvents(t *testing.T) {
 	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.AllowUnsigned = true })
 	unsigned := hookRequest("evt-1", hookPaid)
 	unsigned.Header.Del(signatureHeader)
@@ -311,10 +311,10 @@ type hookStore struct {
 	claim, done, release error
 
 	calls         []string
-	keys, settled []string // the keys of Claim, and of Done or Release
+	keys, settled []string // keys: the keys of Claim; settled: the keys of Done or Release
 	lease         time.Duration
 	retention     time.Duration
-	settleErr     error // the error of the ctx of Done or Release
+	settleErr     error // ctx.Err() in Done or Release
 }
 
 func (s *hookStore) Claim(_ context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
@@ -399,7 +399,8 @@ func TestDisconnectDoesNotCancelDoneOrRelease(t *testing.T) {
 	}
 }
 
-// The error quotes fields of the delivery, and anyone can send an unsigned delivery.
+// The error quotes fields of the delivery, and anyone can send an unsigned delivery. So the error escapes line breaks, and
+// shortens long fields.
 func TestErrorOfAFailedEventIsOneShortLine(t *testing.T) {
 	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Secrets, o.AllowUnsigned = nil, true })
 	r.fn = func(context.Context, *hotelstays.WebhookEvent) error { return errors.New("no such order") }
@@ -498,12 +499,12 @@ func (l oneConn) Accept() (net.Conn, error) {
 func (oneConn) Close() error   { return nil }
 func (oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// A slow body gets 408, or 405 if the handler does not read it, and its connection is closed. ReadTimeout limits
-// neither the function nor the idle connection.
+// If a body does not arrive within ReadTimeout, the answer is 408, and the server closes the connection. With another method
+// than POST, the answer is 405. ReadTimeout limits neither the function nor the idle connection.
 func TestSlowWebhookBodyEndsAtTheReadTimeout(t *testing.T) {
 	for _, row := range []struct {
 		method, body string
-		pause        time.Duration // before each byte
+		pause        time.Duration // the sender's pause before each byte
 		status       int
 	}{
 		{"POST", hookPaid[:20], 0, 408},
@@ -549,12 +550,12 @@ func TestSlowWebhookBodyEndsAtTheReadTimeout(t *testing.T) {
 			}
 			assert.Equal(t, row.status == 200, r.runs() == 1, "the second delivery is a duplicate")
 			conn.Close()
-			time.Sleep(time.Minute) // until the sender has read the answer
+			time.Sleep(time.Minute) // wait until the sender has read the answer
 		})
 	}
 }
 
-func TestFailureAfterTheLeaseDoesNotReleaseTheNextClaim(t *testing.T) {
+func TestFunctionThatFailsAfterItsLeaseDoesNotReleaseTheNextClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Lease = 10 * time.Second })
 		var successes atomic.Int64
@@ -628,7 +629,7 @@ func TestFullMemoryEventStoreForgetsTheOldestDoneKey(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimBusy, "claimed")
 	claimEvent(t, m, hotelstays.ClaimGranted, "0") // forgets 2
 	claimEvent(t, m, hotelstays.ClaimDone, "3")
-	claimEvent(t, m, hotelstays.ClaimGranted, "x", "y") // forgets 3 and 4
+	claimEvent(t, m, hotelstays.ClaimGranted, "x", "y") // the store forgets 3 and 4
 	assert.Equal(t, 0, m.DoneKeys())
 	claimEvent(t, m, hotelstays.ClaimBusy, "claimed")
 }
@@ -644,7 +645,7 @@ func TestMemoryEventStoreNeverDropsAClaim(t *testing.T) {
 			assert.ErrorIs(t, err, hotelstays.ErrEventsFull)
 			assert.NotEqual(t, hotelstays.ClaimGranted, state)
 		}
-		claimEvent(t, m, hotelstays.ClaimBusy, "a") // known keys still get their state
+		claimEvent(t, m, hotelstays.ClaimBusy, "a") // Claim still returns the state of a key in the store
 		claimEvent(t, m, hotelstays.ClaimGranted, "d")
 		_, err := m.Claim(t.Context(), []string{"e"}, time.Minute)
 		assert.ErrorIs(t, err, hotelstays.ErrEventsFull)
@@ -658,7 +659,7 @@ func TestMemoryEventStoreNeverDropsAClaim(t *testing.T) {
 	})
 }
 
-// An expired claim takes no space. If its handler calls Done later, the store drops the oldest done key.
+// An expired claim takes no space. If Done follows after the lease, the store drops the oldest done key.
 func TestMemoryEventStoreKeepsAnEventThatEndsAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(2)
@@ -696,7 +697,7 @@ func TestMemoryEventStoreForgetsDoneEventsAfterTheRetention(t *testing.T) {
 	})
 }
 
-// pending reports whether a wake-up is in the channel. It receives this wake-up.
+// pending receives a wake-up from the channel, and reports whether the channel had a wake-up.
 func pending(wakeup <-chan struct{}) bool {
 	select {
 	case <-wakeup:
@@ -732,7 +733,7 @@ func TestWakeHubWakesEachWatcher(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() { hub.Wake("ref-1") }))
 }
 
-// Each watcher is woken by a Wake after its Watch, while other watchers start and stop.
+// A Wake after a Watch wakes the watcher, even while other watchers start and stop.
 func TestWakeHubLosesNoWakeUpUnderLoad(t *testing.T) {
 	var hub hotelstays.WakeHub
 	var work sync.WaitGroup

@@ -79,7 +79,8 @@ func hookVerifying(changes ...func(*hotelstays.WebhookOptions)) hotelstays.Verif
 	return verifying(hookOptions(changes...))
 }
 
-// hookRefused requires a WebhookError that matches condition. It must quote no secret and nothing of the delivery.
+// hookRefused requires a WebhookError that matches condition. The error must quote no secret and nothing of the
+// delivery.
 func hookRefused(t *testing.T, err, condition error, what string) {
 	t.Helper()
 	require.ErrorAs(t, err, new(*hotelstays.WebhookError), what)
@@ -95,7 +96,7 @@ func TestVerifyWebhookReturnsTheEvent(t *testing.T) {
 	body := []byte(hookPaid)
 	event, err := hotelstays.VerifyWebhook(body, h, hookVerifying(func(o *hotelstays.WebhookOptions) { o.Account = "acme" }))
 	require.NoError(t, err)
-	clear(body) // the event keeps its own copy
+	clear(body) // the event has its own copy of the body
 	assert.Equal(t, &hotelstays.WebhookEvent{CustomerReferenceNo: "ref-1", HotelConfirmNo: "HC-1", Kind: types.EventOrderPaid,
 		EventTime: 946684800123, Account: "acme", ID: "evt-1", Signed: true, SignedAt: time.Unix(now.Unix(), 0), Raw: []byte(hookPaid)}, event)
 	assert.Equal(t, "2000-01-01T00:00:00.123Z", event.Time().UTC().Format(time.RFC3339Nano))
@@ -221,19 +222,19 @@ func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 			}
 			loose := hookVerifying(func(o *hotelstays.WebhookOptions) { o.AllowUnsigned = true })
 			_, err = hotelstays.VerifyWebhook([]byte(hookPaid), hookHeader(row.header...), loose)
-			hookRefused(t, err, row.want, row.name+", AllowUnsigned") // a signature that is present must match
+			hookRefused(t, err, row.want, row.name+", AllowUnsigned") // with AllowUnsigned, too, a signature must match
 		}
 	})
 }
 
-// Constant time cannot be measured reliably, so the test reads the source.
+// A test cannot reliably measure whether a comparison takes constant time, so this test reads the source.
 func TestVerifyWebhookComparesInConstantTime(t *testing.T) {
 	source, err := os.ReadFile("internal/signature/signature.go")
 	require.NoError(t, err)
 	assert.Contains(t, string(source), "hmac.Equal(digest, sum)")
 }
 
-// Each digit of the signature counts, too.
+// The test changes each byte of the body, and each digit of the signature.
 func TestSignatureCoversEachByte(t *testing.T) {
 	good := hookSign(hookSecret, time.Now(), hookPaid)
 	refused := func(body []byte, signature, what string) {
@@ -265,7 +266,7 @@ func TestUnsignedWebhookNeedsAllowUnsigned(t *testing.T) {
 		assert.False(t, event.Signed, name)
 		assert.True(t, event.SignedAt.IsZero(), name)
 	}
-	// Without a secret a signature cannot be checked.
+	// Without a secret the signature cannot be checked, so the event is unsigned.
 	signed := hookHeader(hookSign("", time.Now(), hookPaid))
 	event, err := hotelstays.VerifyWebhook([]byte(hookPaid), signed, hotelstays.VerifyWebhookOptions{AllowUnsigned: true})
 	require.NoError(t, err)
@@ -305,7 +306,7 @@ func hookVerify(body string) (*hotelstays.WebhookEvent, error) {
 	return hotelstays.VerifyWebhook([]byte(body), hookHeader(hookSign(hookSecret, time.Now(), body)), hookVerifying())
 }
 
-func TestVerifyWebhookAcceptsUndocumentedBodies(t *testing.T) {
+func TestVerifyWebhookAcceptsUndocumentedKindsAndFields(t *testing.T) {
 	const created = types.EventOrderCreated
 	type event = hotelstays.WebhookEvent
 	for _, row := range []struct {
@@ -358,8 +359,8 @@ func TestBodyWithoutAnEventIsRefused(t *testing.T) {
 	}
 }
 
-// NOW and MAC in the fuzzed header stand for the current time and the valid signature. An accepted header must also pass
-// a simpler check.
+// NOW and MAC in the fuzzed header stand for the current time and the valid signature. The test
+// checks each accepted header again, with simpler code.
 func FuzzWebhookSignature(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		now := strconv.FormatInt(time.Now().Unix(), 10)
@@ -398,7 +399,7 @@ func FuzzWebhookSignature(f *testing.F) {
 }
 
 // A signed body is an event if and only if it is a JSON object with a reference and a
-// kind. Raw keeps it unchanged.
+// kind. Raw is the unchanged body.
 func FuzzWebhookBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		sent := bytes.Clone(body)
@@ -447,7 +448,7 @@ func fuzzMembers(body []byte) map[string]string {
 	return members
 }
 
-// An unsigned event has one key. Two accounts share no key.
+// An unsigned event has only one key. Events of two accounts never have a key in common.
 func TestDuplicateEventsShareAKey(t *testing.T) {
 	event := func(id, reference string, kind types.EventKind, at int64, body string) hotelstays.WebhookEvent {
 		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: reference, Kind: kind, EventTime: at, Raw: []byte(body)}

@@ -25,7 +25,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// document is an answer, or a webhook. A webhook has no envelope, so it is bare.
+// document is an answer, or the body of a webhook. The body of a webhook has no envelope, so bare is true.
 type document struct {
 	name string
 	body []byte
@@ -60,7 +60,8 @@ func (d document) with(body string) document {
 	return d
 }
 
-// read decodes the document as the client does. Then it overwrites the input, because the result must not use it.
+// read decodes the document as the client does. Then read overwrites the input, to show that the result does
+// not point into the input.
 func (d document) read(lenient bool) (env wire.Envelope, got any, err error) {
 	got = d.fresh()
 	target, input := hotelstays.DecodeTarget(got, lenient), bytes.Clone(d.body)
@@ -148,7 +149,8 @@ var oddValues = []string{
 	strings.Repeat("[", 9990) + strings.Repeat("]", 9990), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
 }
 
-// The test replaces each value by oddValues. It misspells each key, repeats the key, and puts a misspelt key before it.
+// The test replaces each value by each of oddValues. The test also misspells each key, repeats the key, and puts a misspelt
+// key before the right key.
 func TestDecodeAgreesWithTheOracleOnOddValuesAndKeys(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
@@ -183,7 +185,7 @@ func TestDecodeAgreesWithTheOracleOnOddValuesAndKeys(t *testing.T) {
 	}
 }
 
-// The exchange rates are left out, because any name in them is a currency.
+// The test leaves out the exchange rates, because any name in them is a currency.
 func TestDecodeIgnoresUnknownFields(t *testing.T) {
 	chosen := portionOf(t, 5, 11)
 	for _, d := range documents() {
@@ -231,8 +233,8 @@ func TestDecodeAgreesWithTheOracleOnEnvelopes(t *testing.T) {
 	}
 }
 
-// The body and the buffers of the lexer and the lists are used again for the next answer.
-func TestDecodedAnswerUsesNoReusedMemory(t *testing.T) {
+// The decoder uses the body and the buffers of the lexer and the lists again for the next answer.
+func TestDecodedAnswerDoesNotChangeWithTheNextAnswer(t *testing.T) {
 	docs := documents()
 	for _, d := range docs {
 		_, got, err := d.read(false)
