@@ -36,7 +36,7 @@ func (e *Engine[Tx]) of(account string) *Engine[Tx] {
 	return of
 }
 
-// checkClient returns an error if ForAccount was not called, or if its account has no client.
+// checkClient returns an error if e serves many accounts, or if the only account of e has no client.
 func (e *Engine[Tx]) checkClient() error {
 	switch {
 	case e.client != nil:
@@ -65,8 +65,8 @@ func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 	})
 }
 
-// logUnknown logs that due rows of an account wait because the account has no client. It logs an account at most once
-// in five minutes.
+// logUnknown logs that due rows of an account wait because the account has no client. It logs the same account at
+// most once in five minutes.
 func (e *Engine[Tx]) logUnknown(ctx context.Context, row *Row) {
 	now := time.Now()
 	if until, logged := e.unknown.Load(row.Account); logged && now.Before(until.(time.Time)) {

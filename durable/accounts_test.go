@@ -28,7 +28,7 @@ type platform struct {
 	t     *testing.T
 	store *memstore.Store
 	log   logText
-	hangs sync.Map      // accounts whose calls last until the end of their ctx
+	hangs sync.Map      // accounts whose Book gets no answer until its ctx ends
 	takes time.Duration // the duration of a Book
 	hang  chan struct{} // if set, OnOutcome lasts until this channel is closed
 	known sync.Map      // accounts that have a client
@@ -87,7 +87,7 @@ func newPlatform(t *testing.T, accounts ...string) *platform {
 			if _, is := p.known.Load(account); is {
 				return tenant{client, p, account}
 			}
-			return (*hotelstays.Client)(nil) // a map of clients returns a nil client for an unknown account
+			return (*hotelstays.Client)(nil) // as a map[string]*hotelstays.Client does for an unknown account
 		},
 		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
 			if p.hang != nil {
@@ -224,7 +224,7 @@ func TestRowsWaitIfTheirAccountIsNoLongerInOptionsClients(t *testing.T) {
 	})
 }
 
-func TestMethodsForOneBookingNeedItsAccount(t *testing.T) {
+func TestMethodsForOneBookingFailWithoutForAccount(t *testing.T) {
 	p := newPlatform(t, "a")
 	_, sendErr := p.Send(t.Context(), "ref-1")
 	_, bookErr := p.Book(t.Context(), requestOf("ref-1"))
@@ -237,8 +237,7 @@ func TestMethodsForOneBookingNeedItsAccount(t *testing.T) {
 	}
 }
 
-// If some accounts have many rows or hanging calls, the bookings of other accounts are not delayed.
-func TestNoisyAndStuckAccountsDelayNoOtherAccount(t *testing.T) {
+func TestAccountsWithManyRowsOrHangingCallsDelayNoOtherAccount(t *testing.T) {
 	for name, disturb := range map[string]func(p *platform){
 		"three accounts have many rows": func(p *platform) {
 			p.takes = time.Second
@@ -314,8 +313,8 @@ func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 	})
 }
 
-// The next search for due rows begins after the last account that got a worker.
-func TestAccountsShareNoRequest(t *testing.T) {
+// Run begins its second search for due rows behind the account that got the last worker.
+func TestRunPollsForEachAccountInASeparateRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform(t, "a", "b")
 		for _, account := range []string{"a", "b"} {
@@ -335,7 +334,7 @@ func TestAccountsShareNoRequest(t *testing.T) {
 	})
 }
 
-func TestHangingCallNamesItsAccount(t *testing.T) {
+func TestHangingAndTheLogNameTheAccountOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		p := newPlatform(t, "a")

@@ -112,8 +112,8 @@ func handedOver(recovery hotelstays.BookingRecovery) booking {
 	return booking{Booking: Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 }
 
-// after returns b as the next round of the stored booking before. The error is ErrAlreadyBegun if that booking has not
-// ended, and ErrAlreadyBooked if it has ended with an order.
+// after returns b as the next round. The parameter before is the stored booking of the last round. The error is
+// ErrAlreadyBegun if before has not ended, and ErrAlreadyBooked if before has ended with an order.
 func (b booking) after(before booking) (booking, error) {
 	switch {
 	case before.Ending == "":
@@ -140,7 +140,7 @@ func (b *booking) read(row *Row) error {
 	case row.Life != Open && b.Ending == "": // a person has ended the row by hand in the database
 		b.Ending = EndingAbandoned
 	case row.Life == Open && b.Ending != "":
-		return fmt.Errorf("its Life is Open, but its ending is %q", b.Ending)
+		return fmt.Errorf("the row's Life is Open, but the booking's ending is %q", b.Ending)
 	}
 	return nil
 }
@@ -155,12 +155,13 @@ func (b booking) Phase(now time.Time) Phase {
 	return b.Booking.Phase(now)
 }
 
-// start records that Book is about to be sent, and when its call has certainly ended (the parameter bookBy). Commit the
-// result before Book is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking has
-// ended.
+// start records that Book is about to be sent. The parameter bookBy is the end of Book's time limit. Commit the
+// result before you send Book. The error is ErrAlreadyStarted if Book has started, and ErrAlreadyBooked if the
+// booking has ended with an order. After any other ending the error matches ErrNotBegun.
 //
-// opts are options for Book besides the stored options. Workers poll with the stored options only. So the error is a
-// *hotelstays.ValidationError for WithHeader, and for a WithMarket or WithUserRef that differs from the stored value.
+// The parameter opts has options for Book besides the stored options. Workers poll with the stored options only. So
+// the error is a *hotelstays.ValidationError if opts has WithHeader, or a WithMarket or WithUserRef that differs from
+// the stored value.
 func (b booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (booking, error) {
 	switch {
 	case b.Ending.hasOrder():
@@ -196,14 +197,15 @@ func (b booking) lastBook() time.Time {
 }
 
 // earlierEnded records in an open booking that the Book of an earlier round has ended with an unknown outcome. This
-// happens if the process of that Book was frozen. If the booking has ended, ok is false and nothing changes: see
-// handOver.
+// happens if the process of that Book was frozen. If the booking has ended, ok is false and nothing changes: handOver
+// may open such a booking again.
 func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
 	if b.Ending != "" {
 		return b, false
 	}
 	b.Earlier = wallClock(later(at, b.Earlier))
-	if r := &b.Recovery; !r.EndedAt.IsZero() && r.EndedAt.Before(b.Earlier) { // the polls begin again, because the earlier Book ended later
+	if r := &b.Recovery; !r.EndedAt.IsZero() && r.EndedAt.Before(b.Earlier) {
+		// The Book of the earlier round ended after EndedAt, so the polls begin again.
 		r.EndedAt, r.Polls, r.NextPoll, b.Due = b.Earlier, 0, b.Earlier, b.Earlier
 	}
 	return b, true
@@ -237,12 +239,13 @@ func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return final
 }
 
-// polled returns the booking after a poll. The parameter at is when the poll began. The result final is the outcome
-// that ends the booking, or nil. Pass a copy of Recovery to StepRecovery, and the results of StepRecovery to polled.
+// polled returns the booking after a poll. Pass a copy of Recovery to StepRecovery, and then pass the results of
+// StepRecovery to polled. The parameter at is when the poll began. The result final is the outcome that ends the
+// booking, or nil.
 //
 // An outcome whose State is not set counts as BookingOpen. A poll in PhaseBooking changes only Due, because the times
-// of a recovery count from the end of Book. Absence is proven ClockMargin later than for StepRecovery, because EndedAt
-// may come from another machine's clock.
+// of a recovery count from the end of Book. Absence is proven ClockMargin later than for StepRecovery, because
+// EndedAt may come from another machine's clock.
 func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next booking, final *hotelstays.BookingOutcome) {
 	final = b.known(outcome, err)
 	early := final != nil && final.State == hotelstays.BookingAbsent && at.Before(final.Recovery.EndedAt.Add(provenAfter))
@@ -258,7 +261,7 @@ func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err er
 		b.Due = later(b.Due, ended.Add(provenAfter))
 	}
 	if outcome.State == hotelstays.BookingUnverified {
-		pause := min(unverifiedPause<<min(b.Unverified, 5), maxUnverifiedPause) // the pause doubles with each poll
+		pause := min(unverifiedPause<<min(b.Unverified, 5), maxUnverifiedPause)
 		b.Due = later(b.Due, wallClock(at.Add(pause)))
 		b.Unverified++
 	}
@@ -310,7 +313,7 @@ type settled struct {
 	outcome *hotelstays.BookingOutcome // outcome of the Book; nil while it is unknown
 	store   bool                       // whether to commit the next booking
 	deliver bool                       // whether to pass outcome to the caller, in the same transaction
-	err     error                      // error that Send returns, because another outcome was stored before
+	err     error                      // error that Send returns if another outcome was stored before
 }
 
 // settle decides how the results of a Book change the stored booking. The stored booking may already belong to a later
@@ -331,7 +334,7 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 		is.deliver = is.store
 	case stored.Ending.hasOrder() || !EndingOf(is.outcome).hasOrder(): // nothing changes: the two outcomes do not contradict each other
 	default:
-		is.err = fmt.Errorf("%w, and the booking has begun again; check it by hand", ErrConflictingOutcome)
+		is.err = fmt.Errorf("%w, and the booking has begun again; check the booking by hand", ErrConflictingOutcome)
 		next, is.store = stored.earlierEnded(s.at)
 	}
 	return next, is
@@ -368,11 +371,12 @@ func (b booking) retry(now time.Time) (booking, error) {
 func (b booking) refused(now time.Time) error {
 	switch b.Phase(now) {
 	case PhaseBooking:
-		return errors.New("its Book may still be in progress, until " + b.BookBy.Format(time.RFC3339))
+		return errors.New("the call of Book may still be in progress, until " + b.BookBy.Format(time.RFC3339))
 	case PhaseWaiting:
-		return errors.New("nothing was sent yet; call Send, or wait until a worker sends it at " + b.Due.Format(time.RFC3339))
+		return errors.New("the booking was not sent yet; call Send, or wait until a worker sends the booking at " +
+			b.Due.Format(time.RFC3339))
 	}
-	return fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
+	return fmt.Errorf("%w: the last booking has ended as %s", ErrNotBegun, b.Ending)
 }
 
 // end ends a booking with an outcome that booked or polled has returned. ok is false if the booking has already ended

@@ -20,7 +20,7 @@ const (
 	EndingAbsent Ending = "absent"
 	// EndingFailed: there is no order, because Book was refused or not sent.
 	EndingFailed Ending = "failed"
-	// EndingAbandoned: a person gave the booking up. There is no outcome.
+	// EndingAbandoned: a person gave the booking up before it had an outcome.
 	EndingAbandoned Ending = "abandoned"
 )
 

@@ -67,7 +67,7 @@ func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
 		want  Phase
 		due   time.Duration
 	}{
-		"waiting":    {time.Hour, PhaseWaiting, ClockMargin}, // the last moment at which Book may be sent is the variable start
+		"waiting":    {time.Hour, PhaseWaiting, ClockMargin}, // a worker sends the booking ClockMargin after start
 		"booking":    {bookedBy - 1, PhaseBooking, bookedBy},
 		"polling":    {0, PhasePolling, 30 * time.Second},
 		"taken over": {0, PhasePolling, time.Minute},
@@ -95,7 +95,7 @@ func TestLateHandOverReopensAnAbsentBookingOnlyIfBookEndedLater(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestEachTransitionStartsOnlyFromItsPhases(t *testing.T) {
+func TestEachMethodChangesABookingOnlyInCertainPhases(t *testing.T) {
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(time.Second), Polls: 2, NextPoll: after(time.Minute)}
 	soon, late := after(time.Second), after(time.Hour)
 	for name, tc := range map[string]struct {
@@ -253,7 +253,7 @@ func TestPollWithoutAnOrderSetsTheNextDueTime(t *testing.T) {
 	assert.Equal(t, polling, next)
 }
 
-func TestPollsForManyReferencesFollowTheSchedule(t *testing.T) {
+func TestPollsForManyReferencesFollowTheScheduleOfARecovery(t *testing.T) {
 	b, at := polling, after(0)
 	var times []string
 	for len(times) < 9 && b.pollTogether(at) {
@@ -287,9 +287,8 @@ func TestPollProvesAbsenceOnlyTenMinutesAndAClockMarginAfterBook(t *testing.T) {
 	assert.Equal(t, EndingAbsent, EndingOf(final))
 }
 
-// An abandoned round, or a Book that ended late, may still make an order. The next round proves
-// absence only ten minutes later.
-func TestNextRoundWaitsForTheOrderOfAnEarlierBook(t *testing.T) {
+// An abandoned round, or a Book that ended late, may still make an order.
+func TestNextRoundEndsWithoutAnOrderOnlyTenMinutesAfterAnEarlierBook(t *testing.T) {
 	given, _ := started().abandon(after(bookedBy))
 	answered := ended(EndingAbandoned)
 	answered.BookBy = after(bookedBy)
@@ -365,8 +364,7 @@ func TestPausesAfterUnverifiedPollsDoubleUpToAnHour(t *testing.T) {
 	assert.Equal(t, time.Hour, b.Due.Sub(at), "no overflow")
 }
 
-// The store keeps Due outside the JSON.
-func TestStoredBookingIsReadBack(t *testing.T) {
+func TestJSONKeepsAllFieldsOfABookingExceptDue(t *testing.T) {
 	for name, b := range bookings {
 		text, err := json.Marshal(b)
 		require.NoError(t, err)
@@ -405,7 +403,7 @@ var (
 	unknown = &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: "ref-1", Err: refused}
 )
 
-func TestOnlyAProvenResultIsAFinalOutcome(t *testing.T) {
+func TestBookedAndPolledReturnOnlyProvenOutcomes(t *testing.T) {
 	stored := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	polled := &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Polls: 1}
 	in := func(s hotelstays.BookingState) *hotelstays.BookingOutcome {
@@ -456,7 +454,7 @@ func TestOnlyAProvenResultIsAFinalOutcome(t *testing.T) {
 	}
 }
 
-func TestUnknownOutcomeWrapsItsCause(t *testing.T) {
+func TestOutcomeUnknownErrorWrapsItsCause(t *testing.T) {
 	b := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	broken := errors.New("the last poll failed")
 	open := &hotelstays.BookingOutcome{Err: broken}

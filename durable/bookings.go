@@ -35,8 +35,9 @@ type Bookings[Tx any] interface {
 	//
 	// An error means that something is left to do:
 	//
-	//	*hotelstays.OutcomeUnknownError    a worker continues, and will store the outcome. Its Err may be
-	//	                                   a refusal, while an order of an earlier round may appear
+	//	*hotelstays.OutcomeUnknownError    workers poll for the order, and will store the outcome. The
+	//	                                   field Err of this error may be a refusal, although an order
+	//	                                   of an earlier round may still appear
 	//	ErrNotBegun                        nothing was sent: call BeginTx and commit first
 	//	ErrAlreadyBooked                   nothing was sent by this call: an earlier Book has made
 	//	                                   the order
@@ -44,11 +45,11 @@ type Bookings[Tx any] interface {
 	//	                                   worker, has sent the booking
 	//	ErrConflictingOutcome, an outcome  the outcome is true, but another outcome was stored before
 	//	*hotelstays.ValidationError        nothing was sent, because of opts: the booking still waits
-	//	any other, with an outcome         the outcome is true, but was perhaps not stored: a worker
-	//	                                   finds it again and stores it
-	//	any other, without an outcome      the database failed, or the request does not decrypt.
-	//	                                   Nothing was sent by this call: a worker will send it, or
-	//	                                   find no order if Book was already marked as started
+	//	any other, with an outcome         the outcome is true, but was perhaps not stored: then a worker
+	//	                                   finds the outcome again, and stores it
+	//	any other, without an outcome      the database failed, or no key decrypts the request. This call
+	//	                                   has sent nothing. A worker will send the booking; but if Book
+	//	                                   was marked as started, workers will find that no order exists
 	Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	// Book does BeginTx and Send in one call. Use it if you have no row of your own to commit.
 	Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
@@ -58,7 +59,8 @@ type Bookings[Tx any] interface {
 	// Unfollow makes workers stop reading an order that they follow: see Options.OnOrder.
 	Unfollow(ctx context.Context, customerReferenceNo string) error
 	// Watch returns a channel, for example for a web page that waits for news under the reference. The channel receives
-	// a value after this process has committed a transaction of OnOutcome, OnCancel or OnOrder. Call stop at the end.
+	// a value after this process has committed a transaction of OnOutcome, OnCancel or OnOrder. Call stop when you no
+	// longer need the channel.
 	Watch(customerReferenceNo string) (changed <-chan struct{}, stop func())
 	// Wake makes a worker read the order now. Call it when a webhook reports an event of the order.
 	Wake(ctx context.Context, customerReferenceNo string) error

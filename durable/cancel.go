@@ -36,12 +36,12 @@ type CancelEnding string
 const (
 	// CancelDone: the order is cancelled.
 	CancelDone CancelEnding = "cancelled"
-	// CancelRefused: the cancellation did nothing. Cancellation.Err says why.
+	// CancelRefused: Cancel was refused or not sent. Cancellation.Err says why.
 	CancelRefused CancelEnding = "refused"
 	// CancelStanding: Cancel got no answer, and ten minutes later the order was still not cancelled.
 	CancelStanding CancelEnding = "standing"
-	// CancelAccepted: the service accepted Cancel, but a day later the order's status was not cancelled. It
-	// may still be cancelled.
+	// CancelAccepted: the service accepted Cancel, but a day later the order's status was not cancelled. The service
+	// may still cancel the order.
 	CancelAccepted CancelEnding = "accepted"
 	// CancelUnknown: the stay was over before the service showed whether the order is cancelled.
 	CancelUnknown CancelEnding = "unknown"
@@ -85,9 +85,9 @@ func nothingToCancel(why string) error {
 // CancelOrder asks for the cancellation of an order.
 type CancelOrder struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
-	// PlatformReferenceNo names the order. Without it, the order of the latest booking under the
-	// reference is cancelled. It is required for an order that was not booked here, and after the row of the booking
-	// was deleted. River deletes the job of an ended booking after a day.
+	// PlatformReferenceNo names the order. If it is empty, the order of the latest booking under the reference is
+	// cancelled. It is required if no row of the booking is stored: another program booked the order, or the row was
+	// deleted. River deletes the job of an ended booking after a day.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	// SessionID is required. The API document does not say which session; use the session of the
 	// booking.
@@ -141,9 +141,9 @@ type cancellation struct {
 }
 
 // newCancellation checks a request of CancelTx, and returns the cancellation to store. The parameter booking is the
-// latest booking under the reference, or nil. An incomplete request, or an option that cannot be stored, such as a function, is a
-// *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name an order and the booking
-// has made no order.
+// latest booking under the reference, or nil. The error is a *hotelstays.ValidationError if the request is
+// incomplete, or if an option cannot be stored, such as a function. The error is ErrNothingToCancel if the request
+// does not name an order and the booking has made no order.
 func newCancellation(req CancelOrder, booking *booking, fingerprint string, now time.Time,
 	opts ...hotelstays.CallOption) (cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
@@ -395,7 +395,8 @@ func (c cancellation) polled(at time.Time, order *types.Order, states hotelstays
 	return c
 }
 
-// readFailed is like polled, but for a read that failed.
+// readFailed returns the next state after a read that failed. The parameter at is when the read began. The next read
+// is due at most failedPause later.
 func (c cancellation) readFailed(at time.Time) cancellation {
 	next := c.polled(at, nil, hotelstays.StatusMeanings{})
 	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) {

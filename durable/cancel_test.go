@@ -67,7 +67,7 @@ func sendingCancel(t *testing.T) cancellation {
 
 var cancelBy = 2*time.Minute + ClockMargin
 
-func TestCancelIsSentOnlyForAnOrderWithinMaxFee(t *testing.T) {
+func TestCancelIsNotSentIfTheFeeExceedsMaxFee(t *testing.T) {
 	noSupplier := orderIn(2, 1)
 	noSupplier.SupplierReferenceNo = ""
 	inDinars := orderIn(2, 1)
@@ -423,7 +423,7 @@ func TestLaterCancellationIsNotMistakenForAnEarlierCancellation(t *testing.T) {
 	assert.False(t, older.namesOtherOrder(another))
 }
 
-func TestOnlyAnOpenCancellationIsWoken(t *testing.T) {
+func TestWakeMakesOnlyAnOpenCancellationDue(t *testing.T) {
 	for ending, again := range map[CancelEnding]error{"": ErrAlreadyCancelling,
 		CancelUnknown: ErrAlreadyCancelling,
 		CancelDone:    ErrAlreadyCancelled, CancelRefused: nil, CancelStanding: nil} {

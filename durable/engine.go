@@ -20,8 +20,8 @@ const (
 	defaultMaxWorkers   = 10
 	defaultPollInterval = time.Second
 
-	// storeTimeout bounds a transaction that must store a result although the caller's ctx may have ended, such as the
-	// result of Book or Cancel.
+	// storeTimeout is the time limit of a transaction that stores a result, such as the result of Book or Cancel.
+	// Such a transaction continues after the caller's ctx has ended.
 	storeTimeout = 10 * time.Second
 	// busyTimeout is how long Wake and Retry wait for a worker to release the row. busyPause is the pause between two
 	// attempts to change the row.
@@ -51,8 +51,8 @@ type Options[Tx any] struct {
 	// memory. It must be safe for concurrent use.
 	//
 	// Workers do not change the rows of an unknown account, until Clients returns a client or a person abandons the
-	// rows. These rows are listed, and logged every five minutes. An account gets at most half of the free workers, so
-	// that an account whose calls hang leaves workers to other accounts.
+	// rows. List, Cancellations and Orders return these rows. The log names the account every five minutes. An account
+	// gets at most half of the free workers, so that an account whose calls hang leaves workers to other accounts.
 	Clients func(account string) BookingClient
 	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends the
 	// booking: its writes in tx are committed together with that ending, or not at all. If the
@@ -63,12 +63,12 @@ type Options[Tx any] struct {
 	//
 	// State is BookingFound or BookingAbsent. With BookingAbsent, Err is nil, or the refusal, or the
 	// reason why nothing was sent. With BookingFound, Err is nil, or a
-	// *hotelstays.ReferenceReusedError if the order is not the expected one. Changes lists how the
-	// order differs from the expected one, such as in its price. Recovery has the reference, and the
+	// *hotelstays.ReferenceReusedError if the order is not the expected order. Changes lists how the
+	// order differs from the expected order, such as in its price. Recovery has the reference, and the
 	// session that Cancel needs.
 	//
 	// ctx lasts at most ten seconds after a Book, and at least fifteen after a poll by a worker. Return
-	// when ctx ends: a function that does not return blocks one worker of this process. The log names
+	// when ctx ends: while the call does not return, it blocks one worker of this process. The log names
 	// the function.
 	OnOutcome func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error
 	// OnCancel stores the result of a cancellation that CancelTx has stored. It is like OnOutcome, but ctx lasts at most ten
@@ -102,7 +102,7 @@ type Options[Tx any] struct {
 	// A booking waits for Send for BookTimeout plus ClockMargin (five seconds). Then a worker sends it. If a process dies
 	// in Send, the first poll comes BookTimeout plus ClockMargin after Send began.
 	BookTimeout time.Duration
-	// MaxWorkers is the maximum number of steps that this process makes at the same time. With four or more workers,
+	// MaxWorkers is the maximum number of workers that this process has at the same time. With four or more workers,
 	// bookings, cancellations and followed orders get at least one worker each, even if many rows of the other kinds
 	// are due. Default: 10.
 	MaxWorkers int
@@ -137,7 +137,7 @@ type core[Tx any] struct {
 	// scheduled maps a Kind to its *shares, with which Work divides the workers of a scheduler among accounts.
 	scheduled sync.Map
 	calls     sync.Map      // calls of the caller's functions that hang, each a *handlerCall
-	woken     chan struct{} // a value ends the pause of Run
+	woken     chan struct{} // a value ends the pause before Run's next search for due rows
 }
 
 // NewEngine returns an Engine. It does not connect to the database. The error names every invalid
@@ -333,10 +333,10 @@ func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{},
 	return e.watchers.Watch(watched(e.account, customerReferenceNo))
 }
 
-// Wake makes a worker of any process act now on everything under a reference: it polls for the order of a
-// booking, and reads the order of a cancellation and a followed order. Call it from a webhook handler with the event's
-// reference, but after the event's transaction has ended: Wake writes in separate transactions. Wake does
-// not change a booking that is unknown, has ended or waits for Send, and returns no error for it.
+// Wake makes a worker of any process act now on all rows under a reference. The worker polls for the order of a
+// booking, and reads the order of a cancellation or a followed order. Call Wake from a webhook handler with the
+// event's reference, but after the event's transaction has ended: Wake writes in separate transactions. Wake does not
+// change a booking that is unknown, has ended or waits for Send. For such a booking Wake returns no error.
 func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
 	err := cmp.Or(wake(ctx, e, KindBooking, customerReferenceNo, booking.wake),

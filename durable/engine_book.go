@@ -43,10 +43,10 @@ func (e *Engine[Tx]) InTx(ctx context.Context, f func(ctx context.Context, tx Tx
 // An invalid request or option is a *hotelstays.ValidationError, as in Client.BookAndRecover.
 //
 // If a booking under the same reference and account has not ended, the error matches ErrAlreadyBegun.
-// If it has ended with an order, the error matches ErrAlreadyBooked. After an error roll tx back. A
-// booking that has ended without an order begins again. If a cancellation of the earlier round was not
-// sent, it ends, and OnCancel receives it as refused. While its Cancel may be in progress, the
-// error matches ErrAlreadyCancelling.
+// If that booking has ended with an order, the error matches ErrAlreadyBooked. After an error roll tx
+// back. A booking that has ended without an order begins again. If a cancellation of the earlier round
+// was not sent, the cancellation ends, and OnCancel receives it as refused. While the Cancel of an
+// earlier round may be in progress, the error matches ErrAlreadyCancelling.
 func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
 	if err := e.checkBook(req, opts); err != nil {
 		return e.failed(err, "BeginTx")
@@ -88,7 +88,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 			return nil, err
 		})
 	}
-	if errors.Is(err, errKeep) || errors.Is(err, ErrNotBegun) { // no cancellation is stored, or it has been delivered
+	if errors.Is(err, errKeep) || errors.Is(err, ErrNotBegun) { // no cancellation is stored, or OnCancel has received its ending
 		err = nil
 	}
 	return b, err
@@ -167,7 +167,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	id, ended := e.id(KindBooking, marked.Recovery.CustomerReferenceNo), sent{marked, time.Now(), outcome, bookErr}
-	_, is := ended.settle(marked) // the result if the row cannot be read
+	_, is := ended.settle(marked) // the result for Send, in case change cannot read the row
 	err := change(ctx, e, id, true, func(_ *Row, b *booking) (then delivery[Tx], err error) {
 		*b, is = ended.settle(*b)
 		switch {
@@ -211,7 +211,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		_, err := e.Send(ctx, row.Reference)
 		switch {
 		case isOfHandler(err):
-		case isUnknown(err), errors.Is(err, ErrAlreadyStarted): // the polls of workers decide, or the caller has started Book first
+		case isUnknown(err), errors.Is(err, ErrAlreadyStarted): // workers poll: the outcome is unknown, or another call sent Book
 			err = ErrMoved
 		case errors.Is(err, ErrAlreadyBooked), errors.Is(err, ErrNotBegun): // the booking has ended
 			err = nil

@@ -44,7 +44,7 @@ type Cancellation struct {
 // compares its fee with MaxFee. Then the worker sends Cancel once, and calls OnCancel with the result.
 //
 // The cancellation belongs to the latest round of the booking under its reference, and cancels only the
-// order of that round. To cancel an order that was not booked here, name it in the request.
+// order of that round. To cancel an order without a stored booking, set the request's PlatformReferenceNo.
 //
 // The request and opts are stored in plain text. Options that are not data cannot be stored, as in
 // BeginTx. An incomplete request is a *hotelstays.ValidationError.
@@ -211,7 +211,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 }
 
 // storeCancel stores the state that the function next returns. If the row has changed since the worker read it, for
-// example by Wake, storeCancel stores the state only if it ends the cancellation.
+// example by Wake, storeCancel stores the state only if the state has an ending.
 func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancellation) cancellation) error {
 	return change(ctx, e, e.id(KindCancel, row.Reference), false, func(locked *Row, c *cancellation) (delivery[Tx], error) {
 		n := next(*c)
@@ -224,8 +224,9 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 	})
 }
 
-// delivering returns the state of a cancellation to store. If the cancellation has ended, the caller delivers it
-// immediately after the commit. It is due at the end of a lease, so that a worker repeats a failed delivery.
+// delivering returns the state of a cancellation to store. If the cancellation has ended, the caller calls
+// deliverCancel immediately after the commit. The stored row is due at the end of a lease, so that a worker repeats a
+// failed delivery.
 func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
 		c.Due = wallClock(time.Now().Add(lease))

@@ -60,9 +60,9 @@ func (e *engine) endByHand(kind durable.Kind) {
 	e.store.Put(*row)
 }
 
-// While a worker reads a cancellation or its order, another process changes the row. Then the slow worker stores
-// nothing, sends nothing, and does not call OnCancel.
-func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
+// While a worker reads a cancellation or its order, another process changes the row. Then the slow worker sends
+// nothing, and does not call OnCancel.
+func TestWorkerStoresNothingAfterAnotherProcessHasChangedTheCancellation(t *testing.T) {
 	const refused = durable.CancelRefused
 	begins := func(e *engine) { e.begin("ref-1") }
 	delivers := func(e *engine) { e.stepOf(durable.KindCancel) }
@@ -77,8 +77,8 @@ func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 		meanwhile func(e *engine)
 		reading   bool // true: the function meanwhile runs while the worker reads the order
 		delivered int
-		ending    durable.CancelEnding // the stored ending
-		round     int                  // the stored round
+		ending    durable.CancelEnding // the stored ending after the worker's step
+		round     int                  // the stored round after the worker's step
 		want      error
 	}{
 		"the cancellation is sent":                              {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
@@ -169,7 +169,7 @@ func TestLateResultOfCancelIsAnError(t *testing.T) {
 	}
 }
 
-func TestNextRoundWaitsForASentCancel(t *testing.T) {
+func TestNextRoundBeginsOnlyAfterASentCancellationHasEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meanwhile func(e *engine)
 		want      error
@@ -198,7 +198,7 @@ func TestNextRoundWaitsForASentCancel(t *testing.T) {
 	}
 }
 
-func TestCancellationCanNameAnOrderThatWasNotBookedHere(t *testing.T) {
+func TestCancelTxCancelsANamedOrderWithoutAStoredBooking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		e.orders = func(of []string) ([]types.Order, error) {
@@ -245,8 +245,9 @@ func TestFailedReadOfACancellationIsRepeatedSoon(t *testing.T) {
 	})
 }
 
-// A Cancel hangs beyond its time limit. Its process does not lease the row again, so another process can read the order.
-func TestFrozenCancelStaysDueForOtherProcesses(t *testing.T) {
+// A Cancel hangs beyond its time limit. The process that sent Cancel does not lease the row again, so another process
+// can read the order.
+func TestCancellationStaysDueWhileItsCancelHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
@@ -340,8 +341,8 @@ func TestWakeDoesNotDelayTheEndOfACancellation(t *testing.T) {
 	})
 }
 
-// No process works for hours. Afterwards a new order may take some minutes to appear, and the attempts have short
-// pauses again.
+// No process works for hours. Afterwards a new order may take some minutes to appear, and the pauses between the
+// steps of a cancellation are short again.
 func TestCancellationIsSentSoonAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
@@ -376,8 +377,8 @@ func (r reader) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequ
 	return r.Client.QueryOrders(ctx, req, opts...)
 }
 
-// An empty list that announces further orders ends nothing. If the order disappears after Cancel exceeded the rate
-// limit, the cancellation ends as not found.
+// An answer with an empty list that announces further orders is incomplete, so it ends no cancellation. If the order
+// disappears after Cancel exceeded the rate limit, the cancellation ends as not found.
 func TestMissingOrderEndsACancellationOnlyAfterACompleteAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)

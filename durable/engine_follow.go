@@ -35,7 +35,7 @@ func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.Book
 		return err
 	}
 	row := &Row{ID: e.id(KindOrder, f.CustomerReferenceNo)}
-	return insert(ctx, e, tx, row, f, func(*Row) (followed, error) { return f, nil }) // replaces the row of an earlier round
+	return insert(ctx, e, tx, row, f, func(*Row) (followed, error) { return f, nil }) // f replaces the row of an earlier round
 }
 
 // workOrder reads a followed order, and returns when the next read is due.
@@ -55,7 +55,7 @@ type sight struct {
 	err             error
 }
 
-// quiet reports whether the read changes nothing in the row but the time of the next read.
+// quiet reports whether the read changes at most Due in the row.
 func (s sight) quiet() bool {
 	s.next.Due = s.was.Due
 	return s.err == nil && s.changed == nil && reflect.DeepEqual(s.next, s.was)
@@ -122,7 +122,7 @@ func (e *Engine[Tx]) storeSight(ctx context.Context, row *Row, s sight) (due tim
 	return s.next.Due, err
 }
 
-// Unfollow stops the reads of a followed order. A call of OnOrder may still be in progress.
+// Unfollow stops the reads of a followed order. When Unfollow returns, a call of OnOrder may still be in progress.
 func (e *Engine[Tx]) Unfollow(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, e.id(KindOrder, customerReferenceNo), false, func(_ *Row, f *followed) (delivery[Tx], error) {
 		f.Settled, f.Seen = true, nil

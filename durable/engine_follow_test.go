@@ -17,8 +17,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// While a worker reads a followed order, another call changes its row.
-func TestChangeOfAFollowedOrderIsDeliveredOnce(t *testing.T) {
+// While a worker reads a followed order, a webhook, another worker, the caller or a person changes the row of the
+// order.
+func TestChangeOfAFollowedOrderIsDeliveredAtMostOnce(t *testing.T) {
 	wake := func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) }
 	for name, tc := range map[string]struct {
 		changed   bool
@@ -128,7 +129,8 @@ func TestOrderIsFollowedAgainAfterItsBookingWasDeleted(t *testing.T) {
 	}
 }
 
-// An order or a request that no database can keep is an error, and is neither stored nor delivered.
+// If an order or a request cannot be encoded as JSON, the call returns an error. The order or request is neither
+// stored nor delivered.
 func TestOrderThatIsNotJSONIsAnError(t *testing.T) {
 	o := orderUnder("ref-1", "order-1")
 	o.NetRate = types.Money{Currency: "EUR", Amount: "one"}
@@ -159,9 +161,8 @@ func TestOrderThatIsNotJSONIsAnError(t *testing.T) {
 	})
 }
 
-// An older version has stored the order without its number. Another order under the reference is not a change of
-// that order.
-func TestOrderStoredByAnOlderVersionKeepsItsIdentity(t *testing.T) {
+// An older version has stored the order without its PlatformReferenceNo.
+func TestAnotherOrderIsNoChangeOfAnOrderThatAnOlderVersionStored(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
@@ -197,7 +198,7 @@ func TestFailedReadOfAFollowedOrderIsRepeatedSoon(t *testing.T) {
 	})
 }
 
-func TestMissingOrderIsLoggedAndLaterNotFollowedAnyMore(t *testing.T) {
+func TestOrderThatStaysMissingIsLoggedAndNoLongerFollowed(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
@@ -214,7 +215,7 @@ func TestMissingOrderIsLoggedAndLaterNotFollowedAnyMore(t *testing.T) {
 	})
 }
 
-func TestRunEndsAFollowedOrderAfterItsStay(t *testing.T) {
+func TestRunStopsFollowingAnOrderAfterItsStay(t *testing.T) {
 	for name, tc := range map[string]struct {
 		missing bool // whether the previous answer lacked the order
 		after   time.Duration
@@ -251,7 +252,8 @@ func TestRunEndsAFollowedOrderAfterItsStay(t *testing.T) {
 	}
 }
 
-// The ctx of a worker ends while the worker reads an order. Watch still reports the next change of the order.
+// The ctx of a worker ends while the worker reads an order. The read stores nothing, so Watch reports the next change
+// of the order.
 func TestInterruptedReadOfAnOrderStoresNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found

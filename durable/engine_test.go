@@ -246,7 +246,7 @@ func lostAnswer() (*hotelstays.BookingOutcome, error) {
 }
 
 // A process is frozen during Book. Meanwhile other processes work on the booking, and the booking may begin a new round.
-func TestLateBookNeverHidesAnOrder(t *testing.T) {
+func TestLateResultOfBookNeverLosesAnOrder(t *testing.T) {
 	absent := func() (*hotelstays.BookingOutcome, error) {
 		return &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil
 	}
@@ -321,17 +321,17 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 	}
 }
 
-// An unreadable row is an error, and does not count as ended, so no booking is lost.
-func TestUnreadableRowIsReported(t *testing.T) {
+// An unreadable row does not count as ended, so no booking is lost.
+func TestMethodsReturnAnErrorForAnUnreadableRow(t *testing.T) {
 	replace := func(old, with string) func(row *durable.Row) {
 		return func(row *durable.Row) { row.State = []byte(strings.Replace(string(row.State), old, with, 1)) }
 	}
 	for why, change := range map[string]func(row *durable.Row){
-		"its field Life is 0":                        func(row *durable.Row) { row.Life = 0 },
-		`its state belongs to the reference "ref-2"`: replace("ref-1", "ref-2"),
-		"to another account":                         replace(`"fingerprint":"`, `"fingerprint":"other`),
-		`its ending is "found"`:                      replace(`"round":1`, `"round":1,"ending":"found"`),
-		"a column is NULL":                           func(row *durable.Row) { row.Unreadable = errors.New("a column is NULL") },
+		"the row's field Life is 0":                        func(row *durable.Row) { row.Life = 0 },
+		`the row's state belongs to the reference "ref-2"`: replace("ref-1", "ref-2"),
+		"to another account":                               replace(`"fingerprint":"`, `"fingerprint":"other`),
+		`the booking's ending is "found"`:                  replace(`"round":1`, `"round":1,"ending":"found"`),
+		"a column is NULL":                                 func(row *durable.Row) { row.Unreadable = errors.New("a column is NULL") },
 	} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			e.begin("ref-1")
@@ -397,7 +397,7 @@ func TestRequestIsErasedAfterBookAndAbandon(t *testing.T) {
 }
 
 // A newer process of the fleet has stored fields that this version does not know.
-func TestRowsKeepUnknownFields(t *testing.T) {
+func TestRowsKeepFieldsOfANewerVersion(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
 		e.edit(durable.KindBooking, `{`, `{"ending":"","newer":12345678901234567890,`)
@@ -440,12 +440,12 @@ func TestRunIgnoresAnotherOrderUnderTheSameReference(t *testing.T) {
 		_, err := e.Engine.Book(t.Context(), requestOf("ref-1"))
 		assert.ErrorIs(t, err, durable.ErrAlreadyBegun)
 		assert.Equal(t, errFailed, e.InTx(t.Context(), func(context.Context, *memstore.Tx) error { return errFailed }))
-		assert.ErrorContains(t, e.Retry(t.Context(), "ref-1"), "nothing was sent yet")
+		assert.ErrorContains(t, e.Retry(t.Context(), "ref-1"), "the booking was not sent yet")
 		assert.ErrorIs(t, e.Retry(t.Context(), "ref-9"), durable.ErrNotBegun)
 		keys := e.options.Keys
 		e.reopen(func(o *options) { o.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")} })
 		_, err = e.Send(t.Context(), "ref-1")
-		assert.ErrorContains(t, err, "its stored request")
+		assert.ErrorContains(t, err, "the booking's stored request")
 		e.reopen(func(o *options) { o.Keys = keys })
 		_, err = e.Send(t.Context(), "ref-1")
 		require.NoError(t, err)
@@ -534,7 +534,8 @@ func TestRefusedReadOfManyOrdersIsDivided(t *testing.T) {
 	})
 }
 
-// While workers are free, Run looks for more due rows without a pause. Each order that is found gets its own worker.
+// All polls begin immediately, because Run looks for more due rows without a pause while workers are free. Each order
+// that is found gets its own worker.
 func TestRowsOfOneUserShareARequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
@@ -578,7 +579,7 @@ func TestRowsOfOneUserShareARequest(t *testing.T) {
 }
 
 // The text of a panic may quote a request with personal data.
-func TestPanicIsAnErrorWithoutItsText(t *testing.T) {
+func TestErrorAfterAPanicDoesNotQuoteThePanic(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) {
 			o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error { panic("passport 12345678") }

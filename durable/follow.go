@@ -38,7 +38,7 @@ type followed struct {
 	Market      string     `json:"market,omitempty"`
 	UserRef     string     `json:"userRef,omitempty"`
 	CheckOut    types.Date `json:"checkOut,omitempty"`
-	// Since is the time of the last change or event. Without a change or event it is the time of the booking.
+	// Since is when the order last changed, or when Wake was last called. Before that, it is the time of the booking.
 	Since time.Time `json:"since"`
 	// Seen is the order as the caller last received it. It is encrypted, because it names guests.
 	Seen []byte `json:"seen,omitempty"`

@@ -171,7 +171,7 @@ func TestUnknownFieldsOfAnotherVersionAreNoChange(t *testing.T) {
 	}
 }
 
-func TestOrderIsComparedAsJSON(t *testing.T) {
+func TestFieldsOfKeepsTypesWithTheirOwnJSON(t *testing.T) {
 	assert.Equal(t, start, fieldsOf(start), "a type with JSON of its own")
 	assert.Nil(t, fieldsOf((*types.Order)(nil)))
 }
@@ -227,7 +227,7 @@ func TestOrderIsIdentifiedByItsNumber(t *testing.T) {
 	}
 }
 
-func TestOrderIsSettledByItsStatusAndDates(t *testing.T) {
+func TestStatusAndDatesDecideWhetherAnOrderIsSettled(t *testing.T) {
 	ring := newRing(t, "a key of thirty-two random bytes")
 	day := func(d int) time.Time { return time.Date(2026, 7, d, 0, 0, 1, 0, time.UTC) }
 	for name, tc := range map[string]struct {

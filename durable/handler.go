@@ -46,7 +46,8 @@ func isOfHandler(err error) bool {
 }
 
 // keepFromOthers extends the lease of a row while OnOutcome, OnCancel or OnOrder does not return although its ctx has
-// ended. Otherwise another process would also call the function for this row, and also lose a worker.
+// ended. Otherwise another process would also call the function for this row, and the call would block a worker of
+// that process, too.
 func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returned <-chan struct{}) {
 	defer e.calls.Delete(c)
 	for wait := time.Second; ; wait = lease / 3 {

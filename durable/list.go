@@ -18,7 +18,8 @@ type FollowedOrder struct {
 	CustomerReferenceNo string
 	PlatformReferenceNo string
 	Account             string // hotelstays.Client.Account
-	// Since is when the order was booked, last changed, or had its last event.
+	// Since is the latest of three times: when the order was booked, when it last changed, and when Wake was last
+	// called.
 	Since time.Time
 	// MissingSince is when a complete answer lacked the order for the first time. It is zero if the last
 	// answer had the order.

@@ -30,10 +30,10 @@ func Repeat(ctx context.Context, transact func() error) error {
 }
 
 // isUndone reports whether the database has undone a transaction because of another transaction. It does not read the
-// text of an error, because the text may be the caller's.
+// text of an error, because an error of the caller may contain any text.
 //
 // MariaDB can deadlock even if all transactions lock rows in the same order. If an insert is undone, each transaction
-// that waited for its row locks the gap in its place.
+// that waited for the inserted row locks the gap in which that row was.
 func isUndone(err error) bool {
 	if coded, ok := err.(interface{ SQLState() string }); ok { // errors of jackc/pgx and lib/pq have this method
 		return coded.SQLState() == "40001" || coded.SQLState() == "40P01"

@@ -29,7 +29,7 @@ func (e textError) Error() string { return string(e) }
 
 func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 	undone := fmt.Errorf("wrapped: %w", errors.Join(errors.New("other"), &mysqlError{1213}))
-	other := errors.New("ERROR: deadlock detected (SQLSTATE 40001)") // a text alone proves nothing
+	other := errors.New("ERROR: deadlock detected (SQLSTATE 40001)") // only the text names a deadlock, so Repeat must not repeat
 	for name, c := range map[string]struct {
 		errs  []error // the results of the calls; the last error repeats
 		calls int

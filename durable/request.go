@@ -165,15 +165,15 @@ func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 // booking cannot be decrypted.
 func (b booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
 	if sealed == nil {
-		return nil, nil, errors.New("its stored request is gone: the row was changed by hand")
+		return nil, nil, errors.New("the booking's stored request is gone: the row was changed by hand")
 	}
 	plain, err := ring.Open(b.place(), sealed)
 	if err != nil {
-		return nil, nil, fmt.Errorf("its stored request cannot be decrypted: %w", err)
+		return nil, nil, fmt.Errorf("the booking's stored request cannot be decrypted: %w", err)
 	}
 	var stored storedRequest
 	if err := json.Unmarshal(plain, &stored); err != nil {
-		return nil, nil, errors.New("its stored request decrypts, but is not a valid request")
+		return nil, nil, errors.New("the booking's stored request decrypts, but is not a valid request")
 	}
 	req := &hotelstays.BookRequest{CustomerReferenceNo: b.Recovery.CustomerReferenceNo, SessionID: stored.SessionID,
 		RatePkgID: stored.RatePkgID, Holder: stored.Holder, CallbackURL: stored.CallbackURL, Expect: b.Recovery.Expect}

@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestSealedRequestOpensCompleteAndOnlyForItsBooking(t *testing.T) {
+func TestSealedRequestDecryptsCompletelyAndOnlyForItsBooking(t *testing.T) {
 	ring, err := keyring.New([]types.Secret{types.NewSecret("a key of thirty-two random bytes")})
 	require.NoError(t, err)
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: "ref-1", CallbackURL: "https://example.com/",
@@ -45,7 +45,7 @@ func TestSealedRequestOpensCompleteAndOnlyForItsBooking(t *testing.T) {
 	assert.Equal(t, req, got)
 
 	_, _, err = b.openRequest(ring, nil)
-	assert.ErrorContains(t, err, "its stored request is gone")
+	assert.ErrorContains(t, err, "the booking's stored request is gone")
 	text, err := ring.Seal("booking request  ref-1", []byte("text"))
 	require.NoError(t, err)
 	_, _, err = b.openRequest(ring, text)

@@ -28,7 +28,7 @@ const (
 	// unknownPause if its account is unknown.
 	sharePause   = time.Second
 	unknownPause = time.Minute
-	// claimTimeout bounds the statements that look for work.
+	// claimTimeout is the time limit of a search for due rows, including the lease of these rows.
 	claimTimeout = 10 * time.Second
 	// stopWithin is how long Run waits for its workers after ctx has ended. It is longer than it takes to store a
 	// result or end a lease.
@@ -197,7 +197,7 @@ func (r *run[Tx]) pause(ctx context.Context) {
 	select {
 	case <-time.After(r.opts.PollInterval):
 	case <-r.woken:
-		clear(r.locked) // the wake-up may have changed a row that only seemed locked, so Run skips no row now
+		clear(r.locked) // a row may have changed since Run found it locked, so Run skips no row now
 	case <-r.workers.freed:
 	case <-ctx.Done():
 	}
@@ -243,7 +243,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 			bad = append(bad, row)
 			return true
 		}
-		_, held := r.working.Load(row.ID) // a new lease would keep the row from the other processes
+		_, held := r.working.Load(row.ID) // no new lease for a row that this process works on, so that others can claim it
 		return held
 	})
 	r.postpone(ctx, bad, func(Row) time.Time { return now.Add(unreadablePause) })
@@ -385,7 +385,7 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	default:
 		r.log.ErrorContext(ctx, "a step failed; it is tried again later",
 			slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference), slog.String("error", err.Error()))
-		if isOfHandler(err) || stepCtx.Err() == nil { // if only stepCtx has ended, other steps were slow: try again immediately
+		if isOfHandler(err) || stepCtx.Err() == nil { // if only stepCtx has ended, too little of the lease was left: the row is due now
 			now = now.Add(lease)
 		}
 		r.endLease(ctx, row, now)

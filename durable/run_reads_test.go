@@ -30,7 +30,8 @@ func TestRunSplitsAReadOfOrdersOnlyIfTheServiceRefusesItsContent(t *testing.T) {
 	}
 }
 
-// A read needs the market and the user of its rows. Nobody waits for the reads of followed orders.
+// A worker reads orders with the market and the user of their rows. Reads of followed orders have a low priority,
+// because nobody waits for them.
 func TestReadUsesTheMarketAndUserOfItsRows(t *testing.T) {
 	const market, user = "FR", "user"
 	for kind, stored := range map[Kind]any{

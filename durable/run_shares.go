@@ -4,8 +4,9 @@ package durable
 
 import "sync"
 
-// shares divides the workers of a process among kinds of rows and among accounts. A kind that has no worker gets a
-// reserved worker. At least two workers stay unreserved, because a function of the caller may block one of them.
+// shares divides the workers of a process among kinds of rows and among accounts. One worker is reserved for each
+// kind that has no worker. But at least two workers stay unreserved, because a function of the caller may block one
+// of them.
 type shares struct {
 	mu       sync.Mutex
 	total    int

@@ -54,7 +54,7 @@ func TestAccountGetsAnotherWorkerOnlyIfItHasFewerWorkersThanAreFree(t *testing.T
 	assert.False(t, s.mayHave("b", 0, 2))
 }
 
-// The orders of many users of an account take turns on its workers. An account without a worker waits.
+// Two workers read the orders of the four users of account a. Account b waits, because no worker is left.
 func TestOrdersOfManyUsersShareTheWorkersOfTheirAccount(t *testing.T) {
 	r := &run[any]{last: map[Kind]string{}, workers: newShares(4, []Kind{KindOrder}, true)}
 	var due []Row

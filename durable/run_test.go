@@ -348,7 +348,7 @@ func TestBookAndCancelHaveBookTimeoutAndTheStoredOptions(t *testing.T) {
 			return e.CancelTx(ctx, tx, toCancel, hotelstays.WithLanguage("it"))
 		}))
 		e.orders = func(of []string) ([]types.Order, error) {
-			go func() { // the database is slow
+			go func() { // another transaction locks the store for ten seconds
 				_ = e.store.InTx(t.Context(), false, func(context.Context, *memstore.Tx) error { time.Sleep(10 * time.Second); return nil })
 			}()
 			synctest.Wait()
@@ -424,7 +424,7 @@ func TestPollStoresOnlyAnOrderIfItsRowHasChanged(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		state     hotelstays.BookingState
-		after     time.Duration // time since Book
+		after     time.Duration // time from the end of Book until the poll
 		meanwhile func(e *engine)
 		ending    durable.Ending
 		delivered int
@@ -519,7 +519,7 @@ func TestSingleProcessPollsInterruptedBookingsImmediately(t *testing.T) {
 	}
 }
 
-// interrupted begins ref-1, and the process dies during Book. The service may still receive Book for the time within.
+// interrupted begins ref-1, and the process dies during Book. Book has certainly ended after the duration within.
 func (e *engine) interrupted(within time.Duration) {
 	e.begin("ref-1")
 	row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
@@ -543,7 +543,7 @@ func TestUnknownOutcomeOfADeadProcessIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// The caller's Send is faster than a worker, or the worker's Book has no answer.
+// The step of a worker does not fail if the worker's Book gets no answer, or if a call of Send or Abandon was faster.
 func TestWorkerSendsOnlyWaitingBookings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meanwhile func(e *engine)
@@ -659,7 +659,7 @@ func TestInterruptedReadOfManyRowsIsRepeatedImmediately(t *testing.T) {
 	}
 }
 
-// A function of the caller hangs when the ctx of Run ends. Run returns after the time that a worker has to store a result.
+// A function of the caller hangs when the ctx of Run ends. Run returns 15 seconds later.
 func TestRunEndsAlthoughAFunctionHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) {
@@ -680,7 +680,8 @@ func TestRunEndsAlthoughAFunctionHangs(t *testing.T) {
 	})
 }
 
-// The order of each user needs its own request. A row that is not read early in its lease is due again immediately.
+// The order of each user needs its own request. If the worker does not begin a read within 20 seconds after the lease
+// began, the row is due again immediately.
 func TestOrdersOfManyUsersAreReadOneAfterTheOther(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.MaxWorkers = 1 })

@@ -44,7 +44,7 @@ type Row struct {
 	Life Life
 	// Due is when a worker must act, or when the lease of a worker ends.
 	Due time.Time
-	// State is a JSON object.
+	// State is the booking, the cancellation or the followed order, as a JSON object.
 	State []byte
 	// Sealed is the encrypted request of a booking. If it is nil, Save erases the stored value.
 	Sealed []byte
@@ -81,9 +81,9 @@ type Store[Tx any] interface {
 	Save(ctx context.Context, tx Tx, row *Row) error
 	// Read is like Look, but without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
-	// List returns up to limit open rows behind the row after, in an order that does not change. The rows have the kind
-	// of after. For the first rows, after has only an ID without a reference. If all is false, the rows belong to the
-	// account of after.
+	// List returns up to limit open rows of one kind, in an order that does not change. The parameter after has the
+	// kind, and is the row before the first result. For the first rows, after has only an ID without a reference. If
+	// all is false, the rows belong to the account of after.
 	List(ctx context.Context, after Row, all bool, limit int) ([]Row, error)
 	// Failed puts the names of the Store's package and of the call in front of err. If the database
 	// names the cause, Failed adds what to do.
@@ -133,13 +133,13 @@ type state interface {
 func readState(row *Row, known state) error {
 	err := row.Unreadable
 	if err == nil && row.Life < Open {
-		err = fmt.Errorf("its field Life is %d; it must be %d (Open) or %d (Over)", row.Life, Open, Over)
+		err = fmt.Errorf("the row's field Life is %d; it must be %d (Open) or %d (Over)", row.Life, Open, Over)
 	}
 	if err == nil {
 		err = json.Unmarshal(row.State, known)
 	}
 	if reference, fingerprint := known.identity(); err == nil && (reference != row.Reference || fingerprint != row.Account) {
-		err = fmt.Errorf("its state belongs to the reference %q, or to another account", reference)
+		err = fmt.Errorf("the row's state belongs to the reference %q, or to another account", reference)
 	}
 	if err == nil {
 		err = known.read(row)

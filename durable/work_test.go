@@ -24,7 +24,7 @@ func TestFailedReadNeverEndsACancellation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		sent  bool
 		read  func([]string) ([]types.Order, error)
-		after time.Duration // time until the next attempt
+		after time.Duration // time until the next read
 	}{
 		"the read fails before Cancel":                        {false, failed, time.Minute},
 		"the read fails after Cancel":                         {true, failed, 5 * time.Minute},
@@ -106,7 +106,7 @@ func TestOnCancelIsCalledAgainAfterAnError(t *testing.T) {
 	})
 }
 
-func TestCancellationWakesItsBooking(t *testing.T) {
+func TestWaitingCancellationMakesItsBookingDue(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()
 		row := e.row(durable.KindBooking, "ref-1")
@@ -135,7 +135,7 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 		_, err := e.Send(t.Context(), "ref-1")
 		require.Error(t, err)
 		e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
-			e.stepOf(durable.KindCancel) // a worker polls for the booking meanwhile
+			e.stepOf(durable.KindCancel) // during the poll, the step of the cancellation makes the booking due again
 			return polled(hotelstays.BookingOpen, nil)(r)
 		}
 		_, err = e.work(durable.KindBooking)

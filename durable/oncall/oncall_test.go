@@ -247,7 +247,7 @@ func TestPageListsHangingCalls(t *testing.T) {
 }
 
 // The page shows account names only if the rows belong to several accounts.
-func TestActionGoesToTheAccountOfItsRow(t *testing.T) {
+func TestActionIsCalledForTheAccountOfItsRow(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0), booking("ref-2", 0)}}
 	p := newPage(t, w)
 	assert.NotContains(t, p.get(""), "Account account-1")
@@ -263,7 +263,7 @@ func TestActionGoesToTheAccountOfItsRow(t *testing.T) {
 	assert.Equal(t, []string{"account-2", "abandon ref-1"}, append([]string{w.account}, w.done...))
 }
 
-func TestFailedListNeverSaysThatNothingIsOpen(t *testing.T) {
+func TestPageNeverSaysThatNothingIsOpenIfAListFails(t *testing.T) {
 	empty := newPage(t, &work{}).get("")
 	w := &work{broken: []error{errors.New("the database <fails>")}}
 	p := newPage(t, w)
@@ -281,7 +281,7 @@ func TestFailedListNeverSaysThatNothingIsOpen(t *testing.T) {
 }
 
 func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
-	failed := errors.New("its Book may still be in progress")
+	failed := errors.New("the call of Book may still be in progress")
 	form := func(do, kind, reason string) url.Values {
 		return url.Values{"do": {do}, "kind": {kind}, "reference": {"a/b?c"}, "reason": {reason}}
 	}

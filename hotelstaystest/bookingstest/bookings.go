@@ -172,7 +172,8 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 
 	w.Begin("never sent")
 	books := w.books()
-	assert.ErrorContains(w, w.Retry(w.Context(), "never sent"), "nothing was sent yet; call Send, or wait until a worker sends it at 2")
+	assert.ErrorContains(w, w.Retry(w.Context(), "never sent"),
+		"the booking was not sent yet; call Send, or wait until a worker sends the booking at 2")
 	require.NoError(w, w.Abandon(w.Context(), "never sent"))
 	_, err := w.Send(w.Context(), "never sent")
 	require.ErrorIs(w, err, durable.ErrNotBegun)

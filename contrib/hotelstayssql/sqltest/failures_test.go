@@ -318,12 +318,12 @@ func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 		_, err := p.Send(t.Context(), "ended")
 		require.NoError(t, err)
 
-		assert.ErrorContains(t, p.Retry(t.Context(), "waiting"), "call Send, or wait until a worker sends it at 2")
+		assert.ErrorContains(t, p.Retry(t.Context(), "waiting"), "call Send, or wait until a worker sends the booking at 2")
 		for name, command := range map[string]func(context.Context, string) error{"Retry": p.Retry, "Abandon": p.Abandon} {
 			err := command(t.Context(), "ended")
 			require.ErrorIs(t, err, durable.ErrNotBegun)
 			assert.ErrorContains(t, err, "hotelstayssql: "+name+`: reference "ended": this account has no open booking`)
-			assert.ErrorContains(t, err, "it has ended as found")
+			assert.ErrorContains(t, err, "the last booking has ended as found")
 		}
 
 		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), db.DB, other[db.dialect], nil), "checking the database: looking for the tables with the dialect "+string(other[db.dialect]))
