@@ -595,7 +595,7 @@ func TestEachDocumentedCodeHasASentinelAndANextStep(t *testing.T) {
 		ops := slices.DeleteFunc(slices.Collect(maps.Keys(operationCalls)), func(op hotelstays.Operation) bool {
 			return len(matchedSentinels(refusal(op))) != 1
 		})
-		if assert.NotEmpty(t, ops, "%s has no row in errors_sentinel.go", code[1]) {
+		if assert.NotEmpty(t, ops, "%s has no row in errors_codes.go", code[1]) {
 			assert.Contains(t, refusal(ops[0]).Error(), "; ", "the row of %s has no next step", code[1])
 		}
 	}
