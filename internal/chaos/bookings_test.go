@@ -57,7 +57,7 @@ func chaosFaults() (all []fault) {
 			all = append(all, f)
 		}
 	}
-	lost := []fault{ // no order is made, but the client does not know that
+	lost := []fault{ // no order is made, but no answer proves this to the client
 		{Kind: cut}, {Kind: hotelstaystest.FaultCutBeforeRead}, {Kind: hotelstaystest.FaultResetStream},
 		{Kind: hotelstaystest.FaultGarbage}, {Kind: delay, Delay: 3 * time.Minute}, status(200, `{"code":0,"data":{}}`),
 		status(504, ""), status(429, "<html>"), status(503, "<html>"), status(500, ""), status(302, "<html>"), status(404, "<html>"),
@@ -74,7 +74,7 @@ func chaosFaults() (all []fault) {
 	for i := range made {
 		made[i].Commit = true
 	}
-	through := []fault{ // Book succeeds, is sent again, or is refused
+	through := []fault{ // with these faults, Book succeeds or is refused, or the client sends Book again
 		{Kind: wrongType, Field: "data.hotelOrder.status"}, {Kind: hotelstaystest.FaultSlowBody, Delay: time.Minute},
 		{Kind: delay, Delay: time.Minute}, {Kind: delay, Delay: 100 * time.Second}, status(401, ""), status(429, ""), status(403, ""),
 		{Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "61"},
@@ -107,12 +107,12 @@ type chaosService struct {
 	offers []offer
 
 	mu       sync.Mutex
-	begun    map[string]int // the number of rounds, by reference
+	begun    map[string]int // by customer reference: how many rounds have begun
 	outcomes []chaostest.Outcome
 	tally    map[string]int // how often each event happened, for the log
 }
 
-// learned records the outcome of a round. Without an order, number is empty.
+// learned records the outcome of a round. The parameter number is the order's id, or empty if the round has no order.
 func (s *chaosService) learned(reference string, round int, number string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *chaosService) count(what string) {
 	s.tally[what]++
 }
 
-// process is a client whose calls end when it is killed.
+// process is a client and the ctx of its calls. The function kill ends this ctx, as if the process died.
 type process struct {
 	*hotelstays.Client
 	ctx  context.Context
@@ -185,7 +185,7 @@ func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.Booki
 	return chaosOutcome{died: true}
 }
 
-// store returns the recovery as JSON, which survives the process.
+// store returns the recovery as JSON. If the current process dies, the next process loads this JSON.
 func (w *chaosWorker) store(r *hotelstays.BookingRecovery) []byte {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -257,7 +257,7 @@ func (w *chaosWorker) booking(req *hotelstays.BookRequest) bool {
 	}
 }
 
-// available checks the offer before it is booked again.
+// available reports whether the offer can still be booked. The worker calls available before another round.
 func (w *chaosWorker) available(req *hotelstays.BookRequest) bool {
 	for {
 		resp, err := w.process.CheckAvail(w.process.ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
@@ -278,7 +278,9 @@ func (w *chaosWorker) recover(saved []byte, opt hotelstays.CallOption, bySteps b
 				return p.RecoverBooking(p.ctx, recovery, opt)
 			}
 			outcome, err := p.StepRecovery(p.ctx, recovery, opt)
-			if err == nil && w.maybe(90) { // otherwise the process dies before it stores the recovery
+			// In 10 % of the steps, the recovery is not stored here. If the process then dies, the next process continues
+			// with the older recovery.
+			if err == nil && w.maybe(90) {
 				saved = w.store(outcome.Recovery)
 				if outcome.State == hotelstays.BookingOpen || outcome.State == hotelstays.BookingUnverified {
 					sleep(p.ctx, time.Until(outcome.Recovery.NextPoll)+w.within(time.Minute))
@@ -333,7 +335,8 @@ func (w *chaosWorker) work(n int) {
 	}
 }
 
-// await waits until the order is final or 12 minutes have passed. It fails the test if it gets another order.
+// await waits until the order is final or 12 minutes have passed. await fails the test if AwaitOrder returns an order
+// with another reference.
 func (w *chaosWorker) await(reference string) {
 	ctx, cancel := context.WithTimeout(w.process.ctx, 12*time.Minute)
 	defer cancel()

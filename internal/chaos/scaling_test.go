@@ -22,7 +22,8 @@ import (
 )
 
 // The middle seller of docs/scaling.md makes ten bookings per second at random times, in twenty processes behind two IP
-// addresses. Half of the Books meet a fault. The rate limits allow twice as many bookings, so no request gets a 429.
+// addresses. Half of the Books meet a fault. The rate limits allow twice as many bookings per second, so no request
+// gets a 429.
 func TestTenBookingsPerSecondKeepTheRateLimits(t *testing.T) {
 	t.Parallel()
 	const perSecond, processes, addresses = 10, 20, 2

@@ -1,7 +1,7 @@
 //go:build !race
 
-// What a call allocates, without a network and without garbage collection, so that the bounds hold on every machine.
-// The race detector allocates, too, so these tests do not run with it.
+// These tests limit the memory that a call allocates. They use no network and no garbage collection, so that the limits
+// hold on every machine. The race detector allocates, too, so these tests do not run with it.
 
 package conformance_test
 
@@ -25,7 +25,7 @@ import (
 // The maximums leave room for changes in Go, and for texts that share a slot in the table of interned texts. Usually, a
 // CheckAvail takes 74 objects and 6.8 kB, and a page of 100 hotels takes 2,359 objects and 140 kB. In every third
 // process, two texts of a hotel share a slot. Then the page takes 200 objects more.
-func TestCallAllocatesLittle(t *testing.T) {
+func TestCallAllocatesAtMostItsMaximum(t *testing.T) {
 	for _, tc := range []struct {
 		op             hotelstays.Operation
 		data           string
@@ -96,7 +96,7 @@ func TestOnlyTextsOfSearchesAreInterned(t *testing.T) {
 		count := textsIn(reflect.ValueOf(resp), first)
 		_, resp = exchange(t, op.minimal, op.data, nil)
 		textsIn(reflect.ValueOf(resp), second)
-		if strings.HasPrefix(op.path, "/api/search/") { // an answer to a search has no guest and no secret
+		if strings.HasPrefix(op.path, "/api/search/") { // answers to searches have no guests and no secrets, so they may share texts
 			distinct := len(slices.Compact(slices.Sorted(maps.Values(first))))
 			assert.True(t, len(first) < count || distinct == count, "%s: %d texts, %d distinct, none shared", op.name, count, distinct)
 			continue

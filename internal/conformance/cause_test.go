@@ -68,7 +68,7 @@ var stages = map[string]stage{
 	"request": {true, func(t *testing.T) *hotelstays.Client {
 		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 			trace := httptrace.ContextClientTrace(r.Context())
-			if trace != nil { // nil for the download of a document
+			if trace != nil { // a download of a document has no trace
 				trace.GetConn("")
 				trace.GotConn(httptrace.GotConnInfo{})
 				trace.WroteHeaders()
@@ -124,7 +124,7 @@ func TestErrorOfACallDoesNotWrapTheCauseOfItsCtx(t *testing.T) {
 	for causeName, cause := range causes {
 		for endName, end := range ends {
 			if causeName != "sentinel" && endName != "cancelled" {
-				continue // for the other ends, one cause is enough
+				continue // every cause is tested with a cancelled ctx, but only one cause with the other ends
 			}
 			for stageName, stage := range stages {
 				for name, call := range calls {
@@ -174,7 +174,7 @@ func assertNothingOf(t *testing.T, cause, ended, err error) {
 	assert.False(t, errors.As(err, &invalid) || errors.As(err, &refusal) || errors.As(err, &dial))
 }
 
-func TestErrorOfWithSaveRecoveryAfterTheEndOfCtxProvesNothing(t *testing.T) {
+func TestErrorOfBookAndRecoverDoesNotWrapTheCauseThatASaveReturned(t *testing.T) {
 	for _, cause := range causes {
 		for saves := range 2 { // 0: the save before Book fails; 1: the save after the first poll fails
 			synctest.Test(t, func(t *testing.T) {

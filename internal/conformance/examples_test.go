@@ -23,7 +23,7 @@ var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format",
 	"UnmarshalJSON", "MarshalText", "UnmarshalText",
 	"ServeHTTP", "Read", "Seek", "Close"}
 
-func TestEveryCallIsInAnExample(t *testing.T) {
+func TestEveryExportedFunctionIsInAnExample(t *testing.T) {
 	for dir, atLeast := range map[string]int{"../..": 30, "../../types": 7} {
 		called := map[string]bool{}
 		for _, ex := range doc.Examples(sources(t, token.NewFileSet(), filepath.Join(dir, "*_test.go"))...) {

@@ -80,8 +80,8 @@ func TestJSONLeavesOutOnlyListedFields(t *testing.T) {
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(reasons)), found)
 }
 
-// A request that is decoded from JSON sends the same body as the original. If it had a secret, the JSON has a mask
-// instead, and the client refuses the request.
+// A request that is decoded from JSON sends the same body as the original. If the original has a secret, the JSON has a
+// mask in place of the secret, and the client refuses the decoded request.
 func TestRequestFromJSONSendsTheSameBody(t *testing.T) {
 	var names, known []string
 	for name := range exported(t) {
@@ -119,7 +119,7 @@ func TestRequestFromJSONSendsTheSameBody(t *testing.T) {
 	})
 	_, err := json.Marshal(hotelstays.DoRequest{Path: "/api/x"})
 	require.ErrorContains(t, err, "DoRequest has no JSON")
-	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // no call sends a RateLimitRequest
+	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // a RateLimitRequest only describes a call to a RateLimiter
 }
 
 func withoutSecrets(v reflect.Value) {

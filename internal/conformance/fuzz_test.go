@@ -16,11 +16,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// fuzzToken is the secret that each call sends: its token, or the secret of its credential. In a fuzzed answer, the
-// text TOKEN is replaced by fuzzToken.
+// fuzzToken is the secret that each call sends, as a token or, with Ticket and OAuthToken, as the secret of a
+// credential. In each fuzzed answer, fuzzAnswer replaces the text TOKEN by fuzzToken.
 const fuzzToken = "CANARY-token-of-the-client-0001"
 
-// fuzzCalls has a call of every operation. The calls that fetch tokens send fuzzToken as their secret.
+// fuzzCalls has a call of every operation. Ticket and OAuthToken, which fetch tokens, send fuzzToken as the secret of
+// the credential.
 var fuzzCalls = func() map[hotelstays.Operation]testkit.Call {
 	calls := maps.Clone(operationCalls)
 	calls[hotelstays.OpTicket] = callOf((*hotelstays.Client).Ticket,
@@ -30,10 +31,11 @@ var fuzzCalls = func() map[hotelstays.Operation]testkit.Call {
 	return calls
 }()
 
-// fuzzAnswer gives every operation the same answer. It requires a result or a typed error, without the call's secret.
+// fuzzAnswer gives every operation the same answer. Each call must return a result, or an error of a type of this
+// module. No error may contain fuzzToken.
 func fuzzAnswer(t *testing.T, status int, contentType string, body []byte) {
 	if bytes.Contains(body, []byte("CANARY")) {
-		return // the fuzzer has put the canary into the answer
+		return // this canary is not from the client, so an error may quote the canary
 	}
 	body = bytes.ReplaceAll(body, []byte("TOKEN"), []byte(fuzzToken))
 	rt := transportFunc(func(*http.Request) (*http.Response, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mapped returns the paths in the map of CONTRIBUTING.md, in the same order.
+// mapped returns the paths in the map of CONTRIBUTING.md, in the order of the page.
 func mapped(t *testing.T) (paths []string) {
 	t.Helper()
 	page, err := os.ReadFile("../../CONTRIBUTING.md")
@@ -56,8 +56,9 @@ func TestMapOfContributingHasEveryFolder(t *testing.T) {
 	}
 }
 
-// CONTRIBUTING.md lists the files of the root from the top down.
-func TestFilesOfTheRootUseOnlyFilesInLowerRows(t *testing.T) {
+// CONTRIBUTING.md lists the files of the root from the highest layer to the lowest layer. A file must not use a file
+// that stands before it in this list.
+func TestFilesOfTheRootUseOnlyFilesOfLowerLayers(t *testing.T) {
 	place := map[string]int{}
 	for _, path := range mapped(t) {
 		place[path] = len(place)

@@ -1,4 +1,5 @@
-// Answers that prove nothing, because they are ambiguous or about another order.
+// Tests of answers that prove nothing about the order of the request: ambiguous answers, and answers about another
+// order.
 
 package conformance_test
 
@@ -16,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-func TestAmbiguousRefusalsProveNothing(t *testing.T) {
+func TestOutcomeOfBookAndCancelIsUnknownIfTheAnswerIsAmbiguous(t *testing.T) {
 	for _, body := range []string{`{"code":100000400,"code":0}`, `{"code":0,"code":100000400}`, `{"code":100000400,"Code":0}`,
 		`{"code":100000400,"data":{},"data":{}}`} {
 		for _, status := range []int{200, 400, 401, 403, 404, 429} {
@@ -30,7 +31,7 @@ func TestAmbiguousRefusalsProveNothing(t *testing.T) {
 	}
 }
 
-// Any of the three references may show that the voucher belongs to another order.
+// The client refuses a voucher if a reference in the answer differs from the same reference in the request.
 func TestVoucherOfAnotherOrderIsRefused(t *testing.T) {
 	asked := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c", PlatformReferenceNo: "p", SupplierReferenceNo: "s"}
 	for answer, good := range map[string]bool{
@@ -66,7 +67,7 @@ func TestVoucherOfAnotherOrderIsRefused(t *testing.T) {
 }
 
 // Without platformReferenceNo, the answer may be about any order.
-func TestVoucherWithoutAReferenceIsRefused(t *testing.T) {
+func TestVoucherWithoutAPlatformReferenceIsRefused(t *testing.T) {
 	for _, order := range []string{``, `,"platformReferenceNo":""`, `,"PlatformReferenceNo":"p"`, `,"customerReferenceNo":"c"`} {
 		client := clientThrough(t, saying(`{"code":0,"data":{"status":"NOT_GENERATED"`+order+`}}`))
 		_, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"})

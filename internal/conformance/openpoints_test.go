@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestEnumerationsAcceptUndocumentedValues(t *testing.T) {
+func TestConstantsAreTheDocumentedValuesAndOtherStatusesAreKept(t *testing.T) {
 	documented := map[string][]string{
 		"VoucherStatus":       {`"CANCELLED"`, `"FAILED"`, `"GENERATED"`, `"NOT_GENERATED"`, `"PENDING"`},
 		"RefundableMode":      {`"full"`, `"no"`, `"partial"`},
@@ -76,7 +76,7 @@ func constants(t *testing.T, dir string) map[string][]string {
 	return found
 }
 
-func TestUndocumentedFieldsAreNotParsed(t *testing.T) {
+func TestClientDoesNotParseFieldsWhoseFormIsUndocumented(t *testing.T) {
 	raw := reflect.TypeFor[json.RawMessage]()
 	assert.Equal(t, raw, reflect.TypeOf(types.OrderGuest{}.Raw))
 	assert.Equal(t, raw, reflect.TypeOf(types.RefundItem{}.Raw))

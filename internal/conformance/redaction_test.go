@@ -83,7 +83,7 @@ func printed(v any) map[string]string {
 	for _, verb := range verbs {
 		texts["fmt "+verb] = fmt.Sprintf(verb, v)
 	}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} { // for a value inside another value
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} { // fmt must also hide the secrets of a value inside another value
 		texts["fmt "+verb+" inside"] = fmt.Sprintf(verb, []any{v, map[string]any{"v": v}, struct{ V any }{v}})
 	}
 	if encoded, err := json.Marshal(v); err == nil {
@@ -128,7 +128,7 @@ func bookWithPassport() *hotelstays.BookRequest {
 func TestPrintedValuesHideSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		values := secretValues(t)
-		synctest.Wait() // until no token is being fetched, because fmt reads all fields of a client
+		synctest.Wait() // waits until no token is being fetched, because fmt reads all fields of a client
 		for what, v := range values {
 			checkValue(t, what, v)
 		}
@@ -142,7 +142,7 @@ func secretValues(t *testing.T) map[string]any {
 	token := hotelstays.Token{Value: types.NewSecret(canaryToken), Expiry: time.Unix(1_800_000_000, 0)}
 	client := func(cred hotelstays.Credential) *hotelstays.Client {
 		c := clientWith(t, saying(`{"code":0,"data":{"access_token":"`+canaryToken+`"}}`), cred)
-		_, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // so that the client holds a token
+		_, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // after this call, the client holds a token
 		require.NoError(t, err)
 		return c
 	}
@@ -180,8 +180,8 @@ func secretValues(t *testing.T) map[string]any {
 	}
 }
 
-// checkValue prints a value in all ways, also in an unexported field. There fmt does not call the value's methods, and
-// callers keep clients and handlers in such fields.
+// checkValue prints a value in all ways, and also as an unexported field of a struct. For such a field, fmt does not
+// call the value's methods. Callers keep clients and handlers in unexported fields.
 func checkValue(t *testing.T, what string, v any) {
 	checkNoLeak(t, what, v)
 	checkNoLeak(t, what+", unexported", struct{ v any }{v})
@@ -214,7 +214,7 @@ func tokenThen(refusal string) transportFunc {
 	}
 }
 
-func TestSecretsPrintAsRedacted(t *testing.T) {
+func TestPrintedValuesShowAMaskInPlaceOfSecrets(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(canarySecret), TTL: time.Hour}
 	request := hotelstays.TicketRequest{AppKey: ticket.AppKey, AppSecret: ticket.AppSecret, TTL: ticket.TTL}
 	assert.Equal(t, "{key [redacted] 1h0m0s}", fmt.Sprintf("%v", request))
@@ -242,8 +242,8 @@ func TestSecretsPrintAsRedacted(t *testing.T) {
 		`check that the credential is right, and that it belongs to this base URL`)
 }
 
-// A header of WithHeader may have the key of a gateway, and the gateway may echo it.
-func TestErrorsHideHeaderValues(t *testing.T) {
+// The key of a gateway may be in a header of WithHeader, and the gateway may echo this key.
+func TestErrorsHideTheKeyInAHeaderOfWithHeader(t *testing.T) {
 	log := &debugLog{}
 	client := clientThrough(t, &fixedAnswer{Status: 403, Body: "no such key: " + canarySecret + " of agency/2.0"}, log.option(),
 		hotelstays.WithHeader("X-Api-Key", canarySecret), hotelstays.WithHeader("User-Agent", "agency/2.0"))
@@ -423,7 +423,8 @@ func TestRawDataHidesTokens(t *testing.T) {
 	}
 }
 
-// On a page, the value of a key such as appSecret is redacted even if the client has not sent this value.
+// If a proxy's page has a key such as appSecret, the error hides the value of the key. The client need not have sent
+// this value.
 func TestErrorsHideValuesOfSecretKeys(t *testing.T) {
 	_, err := clientThrough(t, &fixedAnswer{Status: 502, Body: `proxy: "appSecret":"` + canaryRefresh + `",` +
 		`"Refresh_Token":"` + canaryRefresh + `"`}).
@@ -468,8 +469,8 @@ func TestErrorsHideTokensInMalformedAnswers(t *testing.T) {
 	}
 }
 
-// Errors of token requests quote nothing of an answer without an envelope. They quote the message of an envelope only up
-// to the place where a token may begin.
+// Errors of token requests quote nothing of an answer that is not enveloped. Of an enveloped answer, the errors quote
+// msg only up to the place where a token may begin.
 func TestFailedTokenRequestsHideTokens(t *testing.T) {
 	const jwt = "eyJLEAK"
 	for _, row := range []struct {
@@ -497,8 +498,8 @@ func TestFailedTokenRequestsHideTokens(t *testing.T) {
 	}
 }
 
-// The values of an answer may name guests, so no error and no log line quotes a value. Errors quote only an answer that
-// is not JSON, and at most its first 256 bytes.
+// The values of an answer may name guests, so no error and no log line quotes a value. Of an answer in JSON, errors
+// show only names and types. Of any other answer, errors quote at most the first 256 bytes.
 func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 	const holder = `"holder":{"firstName":"CANARY","email":"CANARY@private.example","phone":{"number":"5550199","countryNumber":5550199}}`
 	const link = `"voucher":{"downloadUrl":"https://files.example/1.pdf?sig=CANARY","expiresIn":"CANARY"}`
@@ -580,13 +581,13 @@ func TestErrorsHideTheCredentialsSecret(t *testing.T) {
 			checkNoLeak(t, "log", log.String())
 		})
 	}
-	t.Run("the token", func(t *testing.T) {
+	t.Run("a fetched token", func(t *testing.T) {
 		c := clientWith(t, tokenThen(`{"code":7,"msg":"token `+canaryToken+` is off"}`), ticketPair("supersecretvalue"))
 		_, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 		require.ErrorContains(t, err, "token [redacted] is off")
 		checkNoLeak(t, "error", err)
 	})
-	t.Run("in an error of net/http", func(t *testing.T) {
+	t.Run("a secret in an error of the transport", func(t *testing.T) {
 		log := &debugLog{}
 		c := clientWith(t, tokenThen(""), ticketPair("supersecretvalue"), log.option())
 		_, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
@@ -596,8 +597,8 @@ func TestErrorsHideTheCredentialsSecret(t *testing.T) {
 	})
 }
 
-// The client sends a session id again, so it must not redact a part that only looks like a token. It redacts its own
-// token inside a session id.
+// Later requests send the session id, so the client must not redact a part that only looks like a token. If a session
+// id contains the client's own token, the client redacts the token.
 func TestSessionIDIsKeptExceptForATokenInIt(t *testing.T) {
 	const token = "eyJhbGciOiJIUzI1NiJ9.token"
 	for id, want := range map[string]string{
@@ -644,7 +645,7 @@ func (l *debugLog) observer() hotelstays.Option {
 	}})
 }
 
-// The error of a store may quote its command, which has the token.
+// An error of a token store may quote the command that failed, and this command contains the token.
 func TestErrorsOfATokenStoreHideTheToken(t *testing.T) {
 	log := &debugLog{}
 	c := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret),
@@ -684,7 +685,7 @@ func refusedWith(t *testing.T, passport, msg string) string {
 	return refused.Msg
 }
 
-// The service may echo data of guests in its message, and a proxy on its page.
+// The service may echo data of guests in msg. A proxy may echo data of guests on its page.
 func TestErrorsHideNamesOfGuests(t *testing.T) {
 	for _, status := range []int{200, 400, 502} {
 		log := &debugLog{}
@@ -705,7 +706,7 @@ func TestErrorsHideNamesOfGuests(t *testing.T) {
 	}
 }
 
-func TestErrorsHideEachPassportNumber(t *testing.T) {
+func TestErrorsHideThePassportNumberOfEachGuest(t *testing.T) {
 	req := bookWithPassport()
 	req.Guests = append(req.Guests, req.Guests[0])
 	req.Guests[1].PassportNumber = types.NewSecret("SECOND0005")
@@ -723,7 +724,7 @@ func TestErrorsHideASecretThatIsCutOff(t *testing.T) {
 	for length := 3; length < len(passport); length++ {
 		assert.Equal(t, "passport [redacted]", refusedWith(t, passport, "passport "+passport[:length]))
 	}
-	for _, limit := range []int{256, 1024, 16 << 10} { // the limits of an excerpt, of a message and of the searched text
+	for _, limit := range []int{256, 1024, 16 << 10} { // an excerpt ends at 256 bytes, a message at 1024; errors keep nothing beyond 4 KiB
 		for before := limit - len(passport) - 1; before < limit; before++ {
 			text := strings.Repeat(".", before) + passport + " is refused"
 			what := fmt.Sprint(before, " bytes before it")

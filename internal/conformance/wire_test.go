@@ -40,7 +40,7 @@ type headerGroup int
 const (
 	noToken     headerGroup = iota // fetches the token: no Authorization, Market, User-Ref
 	withToken                      // carries the token
-	bookingFlow                    // also takes Session-Id, Currency, Test, Timeout-Milliseconds
+	bookingFlow                    // carries the token, and may carry Session-Id, Currency, Test, Timeout-Milliseconds
 )
 
 type apiCall struct {
@@ -80,11 +80,12 @@ type operation struct {
 	name  string
 	path  string
 	group headerGroup
-	// mutates means that the outcome of a call may be unknown.
+	// mutates is true for Book and Cancel, whose outcome may be unknown.
 	mutates bool
 	// hint is the Timeout-Milliseconds of a call whose ctx has no deadline.
 	hint string
-	// minimal has only the required fields, and full has every field. By default both are decoded from the bodies.
+	// minimal has only the required fields, and full has every field. By default, minimal is decoded from minimalBody,
+	// and full is decoded from fullBody.
 	minimal, full               apiCall
 	minimalBody, fullBody       string
 	minimalSession, fullSession string
@@ -133,8 +134,8 @@ func exchangeAnswered(t *testing.T, call apiCall, answer string, header map[stri
 	return sent[0], resp
 }
 
-// headers returns the headers that a request of op must have. The arguments are further headers: for all operations, for
-// operations with a token, and for operations of the booking flow.
+// headers returns the headers that a request of op must have. The parameters are further headers: all for every
+// operation, token for operations that send a token, and flow for operations of the booking flow.
 func (op *operation) headers(all, token, flow map[string]string) map[string]string {
 	h := map[string]string{"Accept": "application/json", "Content-Type": "application/json"}
 	maps.Copy(h, all)
@@ -148,7 +149,8 @@ func (op *operation) headers(all, token, flow map[string]string) map[string]stri
 	return h
 }
 
-// madeUp checks the form of the headers with random values, and returns these headers.
+// madeUp checks the headers whose values the client makes up: User-Agent, Request-Id and Trace-Id. It returns these
+// headers.
 func (sent sentRequest) madeUp(t *testing.T) map[string]string {
 	t.Helper()
 	h := map[string]string{"User-Agent": sent.header["User-Agent"]}
@@ -196,8 +198,8 @@ var clientOptions = []hotelstays.Option{
 	hotelstays.WithTestFlags(map[string]string{"b": "2", "a": "1"}), hotelstays.WithTimeout(5 * time.Second),
 }
 
-// Each option of the client sends its header only in the operations that accept the header.
-func TestFullRequestHasTheOptionsOfTheClient(t *testing.T) {
+// Only the operations that accept the header of a client's option send this header.
+func TestFullRequestHasEveryFieldAndTheHeadersOfTheClientsOptions(t *testing.T) {
 	eachOperation(t, func(t *testing.T, op *operation) {
 		requireComplete(t, reflect.ValueOf(op.full.req).Elem(), op.name)
 		sent, _ := exchange(t, op.full, op.data, clientOptions)
@@ -211,7 +213,7 @@ func TestFullRequestHasTheOptionsOfTheClient(t *testing.T) {
 }
 
 // Options of a call win over the client's options, and do not change the body.
-func TestFullRequestHasTheOptionsOfTheCall(t *testing.T) {
+func TestFullRequestHasTheHeadersOfTheCallsOptions(t *testing.T) {
 	options := append(slices.Clone(clientOptions),
 		hotelstays.WithHeader("user-agent", "agency/2.0"), hotelstays.WithHeader("X-Gateway", "client"), hotelstays.WithHeader("X-Zone", "a"))
 	eachOperation(t, func(t *testing.T, op *operation) {
@@ -254,7 +256,7 @@ func TestResponseHasEveryField(t *testing.T) {
 			again, err := json.Marshal(got)
 			require.NoError(t, err)
 			assert.JSONEq(t, op.data, string(again))
-			for _, literal := range []string{"2150.50", "120.50", "0.00"} { // JSONEq compares numbers as floats, so it ignores their digits
+			for _, literal := range []string{"2150.50", "120.50", "0.00"} { // JSONEq compares floats, and accepts 120.5 for 120.50
 				assert.Equal(t, strings.Count(op.data, literal), strings.Count(string(again), literal), literal)
 			}
 		})
@@ -280,7 +282,8 @@ func requireComplete(t *testing.T, v reflect.Value, path string) {
 		requireComplete(t, v.Elem(), path)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.IsExported() && field.Tag.Get("json") != "-" && field.Name != "Expect" { // Expect is not sent
+			// The client does not send the field Expect.
+			if field := v.Type().Field(i); field.IsExported() && field.Tag.Get("json") != "-" && field.Name != "Expect" {
 				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 				assert.Truef(t, strings.HasPrefix(strings.ToLower(field.Name), strings.ToLower(strings.ReplaceAll(name, "_", ""))),
 					"%s.%s has the name %q", path, field.Name, name)
@@ -297,7 +300,8 @@ func requireComplete(t *testing.T, v reflect.Value, path string) {
 	}
 }
 
-// The bodies have zero values that differ from an absent field, and texts that must not be changed.
+// If a caller sets a field to a zero value, the body contains this value, because a missing field would mean something
+// else. The client sends texts unchanged.
 func TestBodyKeepsZeroValuesAndTexts(t *testing.T) {
 	rows := []struct {
 		name, body, data string

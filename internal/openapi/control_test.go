@@ -1,5 +1,5 @@
-// Each operation and each route of the control API matches the OpenAPI file that the sandbox serves, with good and bad
-// input.
+// Each operation and each route of the control API behaves as the sandbox's OpenAPI file says, with valid and with
+// invalid requests.
 
 package openapi
 
@@ -31,13 +31,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sandbox is a server, and the file that its answers are compared with.
+// sandbox is a server and its OpenAPI file. RoundTrip compares requests and answers with this file.
 type sandbox struct {
 	t      *testing.T
 	s      *hotelstaystest.Server
 	doc    *openapi3.T
 	router routers.Router
-	called map[string]bool // the key is method and path as in the file
+	called map[string]bool // keys: method and path, in the file's form, of each request that was sent
 }
 
 func start(t *testing.T) *sandbox {
@@ -104,7 +104,8 @@ func (b *sandbox) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// bearer requires a token where the file requires one. The control token is optional.
+// bearer fails if the OpenAPI file requires the token of an account, and the request has no token. The token of the
+// control API is optional.
 func bearer(_ context.Context, input *openapi3filter.AuthenticationInput) error {
 	sent := strings.HasPrefix(input.RequestValidationInput.Request.Header.Get("Authorization"), "Bearer ")
 	if input.SecuritySchemeName == "account" && !sent {
@@ -131,7 +132,7 @@ func (b *sandbox) client() *hotelstays.Client {
 	return testkit.NewClient(b.t, b.s, testkit.TicketOf(b.s), hotelstays.WithHTTPClient(&http.Client{Transport: b}))
 }
 
-// book makes an order with a webhook.
+// book makes an order with a CallbackURL, to which the sandbox sends webhooks.
 func (b *sandbox) book(client *hotelstays.Client, reference string) testkit.Offer {
 	b.t.Helper()
 	offer := testkit.FindOffer(b.t, b.s, client, 0)
@@ -142,7 +143,7 @@ func (b *sandbox) book(client *hotelstays.Client, reference string) testkit.Offe
 	return offer
 }
 
-// allCalled reports the operations with a tag that were not called.
+// allCalled fails the test for each operation that has the tag and was not called.
 func (b *sandbox) allCalled(tag string) {
 	b.t.Helper()
 	for path, item := range b.doc.Paths.Map() {

@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// Info holds the facts about a fetched page that Pages needs.
+// Info is what Pages must know about a fetched page.
 type Info struct {
 	IDs       []string
 	More      *bool // whether another page follows; nil: the service did not say
 	Total     int   // number of items of the whole listing; 0 if unknown
-	LeftOut   bool  // whether the page may lack some of its items
+	LeftOut   bool  // whether IDs may lack some items of the service's page
 	RequestID string
 }
 
@@ -25,7 +25,7 @@ const maxEmpty = 10
 // page, or is the eleventh empty page in a row.
 type EndlessError struct {
 	Num       int
-	Repeats   bool // true: the page repeats an earlier page; false: the page is empty
+	Repeats   bool // true: the page repeats an earlier page; false: the page is the eleventh empty page in a row
 	RequestID string
 }
 
@@ -39,8 +39,8 @@ type Fetch[P any] func(num int) (P, Info, error)
 // Pages yields the pages of a listing from page number first on. A full page has size items. Pages fetches each page
 // when the loop needs it. An error is yielded once and ends the iteration.
 //
-// Info.More decides whether another page follows. If it is nil, Info.Total decides. Without both, a page that is empty
-// or repeats an earlier page ends the listing.
+// Info.More decides whether another page follows. If Info.More is nil, Info.Total decides. Without More and Total, a
+// page that is empty or repeats an earlier page ends the listing.
 func Pages[P any](first, size int, fetch Fetch[P]) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		var none P
@@ -93,8 +93,8 @@ func fingerprint(seed maphash.Seed, ids []string) uint64 {
 	return h.Sum64()
 }
 
-// PagesAhead is like Pages, but fetches up to parallelism pages before the loop needs them. Info.Total decides which pages
-// are fetched early. PagesAhead returns once every fetch has ended.
+// PagesAhead is like Pages, but fetches up to parallelism pages before the loop needs them. A page is fetched early
+// only if it exists according to the Info.Total of an earlier page. PagesAhead returns once every fetch has ended.
 func PagesAhead[P any](ctx context.Context, first, size, parallelism int,
 	fetch func(context.Context, int) (P, Info, error)) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {

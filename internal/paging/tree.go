@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Tree yields the nodes below a root: parents before their children, and each id once. The function ask returns the
-// nodes for a request. The function below returns the id of a node and the request for its children. If the id is
-// empty, Tree does not request the children.
+// Tree yields the nodes below a root: parents before their children, and each id once. The function ask sends a
+// request, and returns the nodes in the answer. The function below returns the id of a node and the request for its
+// children. If the id is empty, Tree does not request the children.
 //
 // Tree makes up to parallelism calls of ask at the same time. It makes no further call while parallelism answers wait
 // to be yielded. An error is yielded once and ends the walk. Tree returns once every call has ended.
@@ -51,7 +51,7 @@ type tree[Q, N any] struct {
 	waiting  []found[N] // answers that wait to be yielded, oldest first
 }
 
-// found holds the nodes of an answer that no earlier answer contained, or the answer's error.
+// found holds an answer's error, or those nodes of the answer that were in no earlier answer.
 type found[N any] struct {
 	nodes []N
 	err   error

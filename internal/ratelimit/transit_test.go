@@ -1,4 +1,5 @@
-// The rate limit as the service counts it: by arrivals, after the delay of the network.
+// Tests of the rate limit at the service, which counts a request when the request arrives after the delay of the
+// network.
 
 package ratelimit
 
@@ -24,11 +25,11 @@ type remote struct {
 	header  bool                               // whether the answers have the header Server-Cost-Milliseconds
 	delay   func(rnd *rand.Rand) time.Duration // the delay of the network, in one direction
 	cost    func(rnd *rand.Rand) time.Duration // the time that the service needs for an answer
-	hangUps float64                            // share of requests whose callers hang up before the answer
+	hangUps float64                            // share of requests, 0 to 1, whose callers hang up before the answer
 
 	mu       sync.Mutex
 	left     int
-	arrivals []time.Time // of requests that were not refused
+	arrivals []time.Time // when the requests arrived that were not refused
 	refused  int
 }
 
@@ -120,7 +121,8 @@ func TestServiceNeverReceivesMoreRequestsThanTheLimit(t *testing.T) {
 	}
 }
 
-// A round trip takes 20 to 29 ms.
+// The network delays a request and its answer together by 20 to 29 ms. Busy callers must use at least the share atLeast
+// of the limit.
 func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
 	const jitter = 4500 * time.Microsecond // the maximum jitter in each direction
 	for _, test := range []struct {
@@ -129,7 +131,7 @@ func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
 		header   bool
 		warmUp   time.Duration // how long callers send before the measurement
 		after429 bool
-		atLeast  float64 // the minimum use, as a share of the limit
+		atLeast  float64 // the minimum share of the limit that the callers use, 0 to 1
 	}{
 		{"immediate answers", 0, true, 0, false, 0.95},
 		{"immediate answers, after a 429", 0, true, 0, true, 0.95},
@@ -163,11 +165,11 @@ func TestBusyCallersUseNearlyTheWholeLimit(t *testing.T) {
 	}
 }
 
-func TestCallerGetsTheSlotThatIsFreeFirst(t *testing.T) {
+func TestCallerGetsTheSlotThatIsFreeEarliest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(2, time.Second, 10*ms)
 		start := time.Now()
-		acquire(t, w).Sent() // the slot stays taken for two seconds, because no answer comes
+		acquire(t, w).Sent() // without an answer, the slot stays taken for two seconds: one for the transit, and one window
 		time.Sleep(1500 * ms)
 		answered := acquire(t, w)
 		answered.Sent()
@@ -177,10 +179,11 @@ func TestCallerGetsTheSlotThatIsFreeFirst(t *testing.T) {
 	})
 }
 
-// The arrival is proved by the slot's own answer, or estimated from other answers.
+// The answer to the slot's own request proves when the request arrived. Without such a proof, the Window estimates the
+// arrival from other answers.
 func TestSlotStaysTakenForOneWindowAfterTheArrival(t *testing.T) {
-	// request sends a request, whose answer comes after the time answered. The answer proves that the request arrived
-	// within the time arrived. If arrived is never, the answer proves nothing.
+	// request sends a request. The answer comes when the time answered has passed. The answer proves that the request
+	// arrived within the time arrived. If arrived is never, the answer proves nothing.
 	const never = -1
 	request := func(t *testing.T, w *Window, answered, arrived time.Duration, limited bool) {
 		p := acquire(t, w)
@@ -284,7 +287,7 @@ func TestSlotStaysTakenForOneWindowAfterTheArrival(t *testing.T) {
 				synctest.Wait()
 				acquire(t, w)
 				assert.Equal(t, test.want, time.Since(start))
-				time.Sleep(time.Second) // until the late answer has come
+				time.Sleep(time.Second) // waits until the late answer has come
 			})
 		})
 	}

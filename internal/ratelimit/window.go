@@ -33,8 +33,10 @@ type Window struct {
 	transit       pacing.Transit
 	pausedUntil   time.Time
 	waiters       pacing.Queue[chan *Permit]
-	timer         *time.Timer // calls serve when the next slot is free; runs only while a caller waits and the time is known
-	pool          []*Permit   // permits that are reused for later grants, which saves allocations
+	// The timer calls serve when the next slot is free. The timer runs only while a caller waits, and the time of the
+	// next slot is known.
+	timer *time.Timer
+	pool  []*Permit // permits that are reused for later grants, which saves allocations
 }
 
 // Permit is a granted slot. Call Sent at most once, then Done exactly once.
@@ -42,7 +44,7 @@ type Permit struct {
 	w       *Window
 	granted bool      // true from the grant until Done
 	left    time.Time // time at which the request left; zero before
-	since   time.Time // time at which the request left or arrived; orders the heap
+	since   time.Time // time of the departure in the heap sent, or of the arrival in the heap arrived; orders the heap
 	index   int       // position in the heap; -1: another permit has the slot
 }
 
@@ -52,8 +54,8 @@ func NewWindow(n int, window, margin time.Duration) *Window {
 	return &Window{window: window, margin: margin, unused: n, transit: pacing.Transit{Window: window, Margin: margin, Enough: 10 * n}}
 }
 
-// ErrPaused is part of the error of Acquire if the caller's deadline comes before the end of a pause. The deadline has
-// not passed yet, so the error does not wrap an error of ctx.
+// ErrPaused is part of the error of Acquire if the caller's deadline comes before the end of a pause. When Acquire
+// returns ErrPaused, the deadline has not passed yet. So the error does not wrap an error of ctx.
 var ErrPaused = errors.New("the service asked for a pause")
 
 // Acquire waits for a slot. If ctx ends before a slot is free, Acquire returns ctx's error and uses no slot. If the
@@ -99,12 +101,12 @@ func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, er
 	return nil, ctx.Err()
 }
 
-// Sent must be called when the request leaves.
+// The caller must call Sent when the request leaves.
 func (p *Permit) Sent() {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	if !p.granted || !p.left.IsZero() {
-		panic("ratelimit: Sent twice, or without a granted slot") // otherwise more than n requests could leave
+		panic("ratelimit: Sent twice, or without a granted slot") // each request needs its own slot, or more than n would leave
 	}
 	now := time.Now()
 	p.left, p.since = now, now
@@ -112,8 +114,8 @@ func (p *Permit) Sent() {
 	p.w.serve(now)
 }
 
-// Done must be called when the request has ended, or will not be sent. If Sent was not called, the slot is free
-// immediately.
+// The caller must call Done when the request has ended, or when the caller decides not to send the request. If the
+// caller has not called Sent, the slot is free immediately.
 func (p *Permit) Done(r pacing.PermitResult) {
 	w := p.w
 	w.mu.Lock()
@@ -145,7 +147,8 @@ func (p *Permit) Done(r pacing.PermitResult) {
 	w.serve(now)
 }
 
-// Pause stops all grants until the given time. If pauses overlap, the latest end counts. Granted slots stay granted.
+// Pause stops all grants until the given time. If pauses overlap, the latest end counts. Callers that already have a
+// slot may still send their requests.
 func (w *Window) Pause(until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,7 +156,7 @@ func (w *Window) Pause(until time.Time) {
 	// A date from a header has no monotonic reading. A step of the wall clock must not move the end of the pause.
 	until = now.Add(until.Sub(now))
 	if until.After(w.pausedUntil) {
-		w.pausedUntil = until // a running timer then fires too early, and serve sets the timer again
+		w.pausedUntil = until // if a timer runs, it now fires too early; then serve sets the timer again
 	}
 }
 
@@ -169,7 +172,7 @@ func (w *Window) serve(now time.Time) {
 	}
 	_, at, ok := w.next(now)
 	switch {
-	case w.waiters.Len() == 0 || !ok: // no caller waits, or all slots are granted; then the next Sent or Done calls serve
+	case w.waiters.Len() == 0 || !ok: // needs no timer: if all slots are granted, the next Sent or Done calls serve
 		if w.timer != nil {
 			w.timer.Stop()
 		}
@@ -215,8 +218,8 @@ func (w *Window) recycle(p *Permit) {
 	w.pool = append(w.pool, p)
 }
 
-// next returns the time at which the next slot is free, and the heap with that slot. The heap is nil for a slot
-// without a request. If all slots are granted, ok is false.
+// next returns the time at which the next slot is free, and the heap that holds the slot. For a slot without a request,
+// the heap is nil. If every slot is granted, and no request has left yet, ok is false.
 func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	if len(w.arrived) > 0 {
 		from, at = &w.arrived, w.arrived[0].since.Add(w.window+w.margin)
@@ -226,7 +229,8 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 			from, at = &w.sent, then
 		}
 	}
-	if w.unused > 0 && (from == nil || at.After(now)) { // a used slot that is free comes first, because its grant reuses a permit
+	// A free slot with an old permit comes first, because the next grant can reuse this permit.
+	if w.unused > 0 && (from == nil || at.After(now)) {
 		from, at = nil, now
 	}
 	if at.Before(w.pausedUntil) {

@@ -1,4 +1,4 @@
-// The rolling window. In the tests of the root, storetest checks the promises of a RateLimiter.
+// Tests of the rolling window. The root's tests use storetest to check what every RateLimiter promises.
 
 package ratelimit
 
@@ -18,7 +18,7 @@ import (
 
 const ms = time.Millisecond
 
-// busiest returns the largest number of elements of times within one window.
+// busiest returns the maximum number of the given times that lie within one window.
 func busiest(times []time.Time, window time.Duration) int {
 	slices.SortFunc(times, time.Time.Compare)
 	most, from := 0, 0
@@ -56,7 +56,7 @@ func leave(p *Permit) {
 	p.Done(pacing.PermitResult{ArrivedBy: time.Now()})
 }
 
-// unused returns a permit without sending a request.
+// unused gives a permit back without sending a request.
 func unused(p *Permit) { p.Done(pacing.PermitResult{}) }
 
 // waiter starts a caller that waits for a slot. The channel receives its permit.
@@ -109,8 +109,8 @@ func TestPauseIsMeasuredByTheMonotonicClock(t *testing.T) {
 	assert.WithinDuration(t, date, w.pausedUntil, time.Second)
 }
 
-// A slot is granted to a caller at the very moment its ctx ends. Whether the caller first sees the slot or the end of
-// ctx, the next caller must get the slot without delay.
+// A caller gets a slot at the moment when its ctx ends. The caller may first see the slot, or first see the end of ctx.
+// In both cases, the next caller must get the slot immediately.
 func TestSlotGrantedToACancelledCallerGoesToTheNextCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 30 {
@@ -124,7 +124,9 @@ func TestSlotGrantedToACancelledCallerGoesToTheNextCaller(t *testing.T) {
 			}()
 			synctest.Wait()
 			next := waiter(t, w)
-			w.mu.Lock() // so that the caller notices neither the end of ctx nor the grant before both have happened
+			// While the test holds this lock, the caller cannot leave the queue. So ctx ends and the slot is granted at
+			// the same moment.
+			w.mu.Lock()
 			cancel()
 			w.unused++
 			w.serve(time.Now())
@@ -149,7 +151,7 @@ func TestWrongUseOfAPermitPanics(t *testing.T) {
 	}
 }
 
-func TestFreeSlotNeedsNoAllocationAndNoTimer(t *testing.T) {
+func TestAcquireOfAFreeSlotNeedsNoAllocationAndNoTimer(t *testing.T) {
 	long, short := NewWindow(3000, time.Hour, 0), NewWindow(3, time.Nanosecond, 0)
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		for _, w := range []*Window{long, short} {
@@ -157,7 +159,7 @@ func TestFreeSlotNeedsNoAllocationAndNoTimer(t *testing.T) {
 			leave(p)
 			p, _ = w.Acquire(t.Context(), pacing.Caller{})
 			unused(p)
-			time.Sleep(time.Nanosecond) // then the short window has a free slot, also on a coarse clock
+			time.Sleep(time.Nanosecond) // after this time, the short window has a free slot, even if the clock is coarse
 		}
 	}))
 	assert.Zero(t, testing.AllocsPerRun(100, func() {

@@ -25,17 +25,17 @@ const (
 	minSecret = 3
 	// minWord is the minimum length of personal data in bytes. It is small, because many names have two letters.
 	minWord = 2
-	// minPiece is a number of bytes. The beginning of a secret is redacted without the rest if it is at least so long,
-	// because error messages often quote only the beginning.
+	// minPiece is a number of bytes. If a text has only the beginning of a secret, a beginning of at least minPiece
+	// bytes is redacted. Error messages often quote only the beginning of a secret.
 	minPiece = 16
-	// minCompact is the minimum number of letters and digits of a secret that is also redacted without its
-	// punctuation.
+	// minCompact is a number of letters and digits. A secret with at least this number is redacted even if the text
+	// leaves out the secret's punctuation.
 	minCompact = 6
 	// maxEntity is the maximum length of an HTML entity, such as "&quot;", in bytes. A longer entity is not decoded.
 	maxEntity = 12
 )
 
-// Set holds secrets in plain text. Do not keep it after a call.
+// Set holds secrets in plain text. Do not keep a Set after the call whose texts the Set redacts.
 type Set []string
 
 // Text returns the first MaxText bytes of text, with Marker in place of each secret. A secret may be whole or cut off,
@@ -76,7 +76,7 @@ func (s Set) In(text string) bool {
 	return false
 }
 
-// Words holds personal data, such as names, in plain text. Do not keep it after a call.
+// Words holds personal data, such as names, in plain text. Do not keep Words after the call whose texts they redact.
 type Words []string
 
 // Text returns the first MaxText bytes of text, with Marker in place of each of the words, in any letter case or
@@ -127,7 +127,7 @@ func replace(text string, find func(before, rest string) (size int)) string {
 	return b.String()
 }
 
-// lazy compiles a regular expression when it is first used, because most programs redact nothing.
+// lazy compiles a regular expression when the expression is first used, because most programs never use the expression.
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
@@ -189,8 +189,8 @@ func canLosePunctuation(secret string) bool {
 	return n >= minCompact
 }
 
-// fold maps characters that count as equal to one character: upper and lower case, all spaces, and the two base64
-// alphabets.
+// fold returns the same character for all characters that count as equal. Upper and lower case are equal, all spaces
+// are equal, and - and _ are equal to + and / of the other base64 alphabet.
 func fold(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -262,7 +262,7 @@ func Keys(text string) string {
 	return secretKeys().ReplaceAllString(text, `${1}"`+Marker+`"`)
 }
 
-// token matches from a possible token to the end of the text. A possible token is an object, a JWT, or the value
+// token matches the text from the first possible token to the end. A possible token is an object, a JWT, or the value
 // after a name such as "ticket", whose quotes may be escaped.
 var token = lazy(`(?is)(?:\{|\b(?-i:eyJ)|((?:ticket|token|secret)(?:\\*["']|&quot;|&#34;)?\s*[:=])).*`)
 

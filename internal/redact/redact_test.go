@@ -1,4 +1,5 @@
-// A secret is found however a page writes it, and wherever the page is cut off.
+// Tests of texts with secrets. A secret is redacted if the text escapes the secret, and also if the text ends within
+// the secret.
 
 package redact
 
@@ -41,7 +42,7 @@ var writings = map[string]func(string) string{
 var secrets = []string{"AB1234567", "app-secret_0001.~", `x/y+z==`, `a"b&c<d>'e'`, `back\slash\`, `\\\`, "100%25",
 	"a&amp;b", "%%%", "n&e 7", "Pä77", "k😀y"}
 
-func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
+func TestSetTextRedactsEachWrittenFormOfASecret(t *testing.T) {
 	for how, write := range writings {
 		for _, secret := range secrets {
 			for _, echoed := range []string{secret, strings.ToLower(secret), strings.ToUpper(secret)} {
@@ -53,7 +54,7 @@ func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestSecretsAreFoundWhereTheyAreCutOff(t *testing.T) {
+func TestSetTextRedactsASecretThatIsCutOff(t *testing.T) {
 	const secret = `0123+"/é=89-abcdefghijklmnop`
 	for how, write := range writings {
 		text := write(secret)
@@ -75,7 +76,7 @@ func TestTextWithoutASecretIsNotChanged(t *testing.T) {
 	assert.Equal(t, "secret-01234567 is bad", Set{"secret-0123456789x"}.Text("secret-01234567 is bad"), "a word may begin like a secret")
 }
 
-func TestLongTextIsRedactedAndCutOff(t *testing.T) {
+func TestSetTextRedactsALongTextAndCutsItOff(t *testing.T) {
 	text := strings.Repeat("x", MaxText-4) + "secret"
 	assert.Equal(t, text[:MaxText-4]+Marker, Set{"secret"}.Text(text), "a secret that is cut off at the limit")
 	assert.Len(t, Set{}.Text(text), MaxText)
@@ -88,7 +89,7 @@ func TestSetInFindsOnlyWholeSecrets(t *testing.T) {
 	assert.True(t, Set{"secret"}.In("SECRET"))
 }
 
-func TestWholeWordsAreRedacted(t *testing.T) {
+func TestWordsTextRedactsOnlyWholeWords(t *testing.T) {
 	words := Words{"", "A", "An", "Ann", "O'Brien", "García", "a.b+c@mail.example", "1990-01-31", "山田"}
 	for text, want := range map[string]string{
 		"Ann O&#39;Brien, GARC\u00cdA":          "[redacted] [redacted], [redacted]",
@@ -115,7 +116,7 @@ func TestValuesOfSecretKeysAreRedacted(t *testing.T) {
 	}
 }
 
-func TestTextIsRedactedFromTheFirstToken(t *testing.T) {
+func TestTokensRedactsATextFromItsFirstToken(t *testing.T) {
 	for text, want := range map[string]string{
 		"expired":                   "expired",
 		"the ticket's ttl":          "the ticket's ttl",
@@ -154,7 +155,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-func TestSecretsAreFoundWithOtherPunctuationAndAsHexadecimalBytes(t *testing.T) {
+func TestSetTextRedactsASecretWithOtherPunctuationOrAsHexadecimalBytes(t *testing.T) {
 	const passport, secret = "AB 123-456 789", "AAAABBBBCCCCDDDD+EEEEFFFF1234/GGGG=="
 	for _, text := range []string{
 		"AB123-456789", "ab123456789", "AB\u00a0123-456\u00a0789", "AB&nbsp;123-456&nbsp;789", "4142203132332d34353620373839",

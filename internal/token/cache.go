@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// expiryWindow is how long before its expiry a token is renewed. A short-lived token is renewed in the last tenth
-	// of its life.
+	// expiryWindow is the time before a token's expiry in which the cache renews the token. If a tenth of the token's
+	// lifetime is shorter, the cache renews the token in the last tenth.
 	expiryWindow = 5 * time.Minute
 	// The shortest and the longest pause after a failed renewal.
 	minPause = time.Second
@@ -25,8 +25,8 @@ const (
 )
 
 // Cache holds one token. Reading a fresh token takes one atomic load. Set the exported fields before use. Store and
-// TryLease are optional: they share tokens with other processes. Key computes, from the secret, the key under which the
-// store keeps the token.
+// TryLease are optional. With them, several processes share tokens. Key returns the key under which the store keeps the
+// token of a secret.
 type Cache struct {
 	// Secret returns the secret with which a token is fetched. Each fetch calls Secret. If the service refuses the secret, the
 	// fetch calls Secret once more.
@@ -61,10 +61,10 @@ type Cache struct {
 }
 
 // refusals delays fetches after the service has refused a token or the credential. The first two fetches have no pause.
-// The next pauses are 2, 4, 8 and so on up to 60 seconds. If nothing is refused after a pause for as long as the pause,
-// but at least two seconds, the next pause is not longer. If nothing is refused for a minute, the series begins again.
-// A successful call changes nothing, because the service may accept a token for one operation and refuse the token for
-// another operation.
+// The next pauses are 2, 4, 8 and so on up to 60 seconds. A time without a refusal may follow a pause. If this time is
+// longer than the pause, and longer than two seconds, the next pause is not longer. If nothing is refused for a minute,
+// the series begins again. A successful call changes nothing, because the service may accept a token for one operation
+// and refuse the token for another operation.
 type refusals struct {
 	inARow int
 	next   time.Time // the earliest time of the next fetch
@@ -92,11 +92,12 @@ func (r *refusals) wait(now time.Time) time.Duration {
 	return max(0, r.next.Sub(now)+time.Second-1).Truncate(time.Second)
 }
 
-// entry is a token in use. Its times run on the monotonic clock.
+// entry is a token in use. The field expires has a monotonic reading, so a step of the wall clock does not move the
+// expiry.
 type entry struct {
 	authorization transport.Authorization
 	// The timer removes the entry from Cache.fresh when the token must be renewed. Without the timer, each call would
-	// compare times, which takes twenty times longer.
+	// compare times. This would take twenty times longer than a load of Cache.fresh.
 	timer   *time.Timer // nil if expires is zero
 	token   types.Token // a token without an Expiry stays in use until the service refuses the token
 	key     string      // key of the token in the store
@@ -112,8 +113,8 @@ type fetch struct {
 	err           error
 }
 
-// Authorization returns the token if it is valid. Otherwise it waits for the fetch that all
-// callers share.
+// Authorization returns the token if the token is valid. Otherwise Authorization waits until a fetch has ended. All
+// callers wait for the same fetch.
 func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, error) {
 	if e := c.fresh.Load(); e != nil {
 		return e.authorization, nil
@@ -125,8 +126,8 @@ func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, err
 	return authorization, err
 }
 
-// renewOrFetch returns a valid token, and starts its renewal if the renewal is due. Without a valid token it returns
-// the fetch to wait for.
+// renewOrFetch returns the token if the token is valid, and starts a renewal if the renewal is due. Without a valid
+// token, it returns the fetch for which the caller must wait.
 func (c *Cache) renewOrFetch(ctx context.Context) (transport.Authorization, *fetch, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,8 +156,9 @@ func (f *fetch) wait(ctx context.Context) (transport.Authorization, error) {
 	}
 }
 
-// start fetches in the background, because a fetch must outlive its first caller. It keeps
-// that caller's ctx values for tracing. The parameter renewed is the token in use, or nil.
+// start fetches a token in the background, because other callers may wait for the fetch longer than the caller that
+// began the fetch. For tracing, the fetch keeps the values of the first caller's ctx. The parameter renewed is the
+// token in use, or nil.
 func (c *Cache) start(ctx context.Context, renewed *entry) {
 	f := &fetch{done: make(chan struct{}), err: errors.New("hotelstays: fetching a token ended without a result")}
 	c.pending = f
@@ -205,7 +207,7 @@ func (c *Cache) LastSecret() (last types.Secret) {
 	return last
 }
 
-// secretTimeout bounds each call of Secret, because all callers wait for it.
+// secretTimeout limits the time of each call of Secret, because all callers wait for the secret.
 const secretTimeout = 20 * time.Second
 
 func (c *Cache) askSecret(ctx context.Context) (types.Secret, error) {
@@ -279,9 +281,10 @@ func (c *Cache) use(t types.Token, key string) transport.Authorization {
 
 const checkAccount = "check that the account is active, and may call this operation"
 
-// Refused drops the token that a 401 refused, and reports whether another token is available now. The advice is for the
-// error of a call that ends with this 401. A late 401 does not drop a newer token. If other tokens were refused shortly
-// before, the token stays in use: other operations may need it, and a new token would be refused as well.
+// Refused drops the token that a 401 refused, and reports whether another token is available now. If the call ends with
+// this 401, the advice becomes part of the call's error. A late 401 does not drop a newer token. If other tokens were
+// refused shortly before, the token stays in use: other operations may need it, and a new token would be refused as
+// well.
 func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (again bool, advice string) {
 	if !c.Renewable {
 		return false, "use a new token: give it to WithCredential, or to a new client"
@@ -292,8 +295,9 @@ func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (a
 	return true, "a new token was refused, too; " + checkAccount + "; the next call uses another token"
 }
 
-// drop removes the refused token if it is the current token. If the next fetch must wait after several refusals, drop
-// keeps the token and returns the rest of the wait. Otherwise the client would fetch a token for each call.
+// drop removes the refused token if it is the current token. After several refusals, the next fetch must wait. Until
+// then, drop keeps the token and returns the rest of the wait. Without this wait, the client would fetch a token for
+// each call.
 func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stays time.Duration) {
 	c.mu.Lock()
 	now := time.Now()

@@ -1,4 +1,5 @@
-// The cache under load: one fetch for all callers, and no more fetches than needed.
+// Tests of a cache with many callers: all callers share one fetch, and after refusals and failures the next fetch
+// waits.
 
 package token_test
 
@@ -39,7 +40,7 @@ type service struct {
 	lifetime time.Duration // 0: unknown
 	delay    time.Duration // the duration of a fetch
 	err      error         // the error of each fetch
-	latency  time.Duration // the longest duration of a call
+	latency  time.Duration // each call takes a random time up to latency
 	sameText bool          // all tokens have the same text
 
 	fetches  atomic.Int64
@@ -161,8 +162,9 @@ func TestCallsUseTheOldTokenWhileItIsRenewed(t *testing.T) {
 	}
 }
 
-// The late 401 is about the old token, even if the new token has the same text.
-func TestLate401DoesNotReplaceTheNewerToken(t *testing.T) {
+// The 401 comes after the cache has fetched a new token. The 401 is about the old token, even if the new token has the
+// same text.
+func TestLate401OfAnOldTokenDoesNotDropTheNewToken(t *testing.T) {
 	withCache(t, &service{sameText: true}, func(t *testing.T, s *service, c *token.Cache) {
 		late, err := c.Authorization(t.Context())
 		require.NoError(t, err)
@@ -176,8 +178,9 @@ func TestLate401DoesNotReplaceTheNewerToken(t *testing.T) {
 	})
 }
 
-// If new tokens do not end the 401s, the cause is not the token. So the token stays in use, and is renewed more and more
-// rarely. The error says when the next renewal is. After a minute without a refusal the series begins again.
+// If new tokens do not end the 401s, the cause is not the token. So the cache keeps the token, and renews the token
+// after pauses that grow. The advice for the error says when the next renewal is. After a minute without a refusal the
+// series begins again.
 func TestRepeatedlyRefusedTokensAreRenewedAfterGrowingPauses(t *testing.T) {
 	const refused = "a new token was refused, too; check that the account is active, and may call this operation; "
 	withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
@@ -243,7 +246,8 @@ func TestFailedRenewalIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-// A refused credential is tried again after the same pauses as a refused token. All callers share the pauses.
+// If the service refuses the credential, the cache asks for a token again after the same pauses as after refused
+// tokens. All callers share the pauses.
 func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	withCache(t, &service{err: errRefused, delay: 100 * time.Millisecond}, func(t *testing.T, s *service, c *token.Cache) {
 		var tried []string
@@ -268,8 +272,8 @@ func TestRefusedCredentialIsRetriedAfterGrowingPauses(t *testing.T) {
 	})
 }
 
-// A caller waits at most until its ctx ends. The fetch that this caller has begun continues for other callers, and keeps the
-// values of the same ctx.
+// A caller waits for a token at most until the caller's ctx ends. The fetch that this caller has begun continues for
+// other callers. The fetch keeps the values of the first caller's ctx.
 func TestFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 	type traceKey struct{}
 	synctest.Test(t, func(t *testing.T) {

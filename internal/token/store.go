@@ -15,28 +15,28 @@ import (
 
 // Store shares tokens between processes. Its methods must return when ctx ends.
 type Store interface {
-	// Load returns a zero Token if the store has no token under key. It may return a Token together with an error. The
-	// caller then removes the token from the text of the error.
+	// Load returns a zero Token if the store has no token under key. Load may return a Token together with an error.
+	// Then the cache removes the token from the text of the error before the cache logs this text.
 	Load(ctx context.Context, key string) (types.Token, error)
 	Store(ctx context.Context, key string, t types.Token) error
 	CompareAndDelete(ctx context.Context, key string, refused types.Token) error
 }
 
-// TryLease lets one process at a time fetch. ok is false if another process has the lease.
+// TryLease lets only one process at a time fetch a token. ok is false if another process has the lease.
 type TryLease func(ctx context.Context, key string) (release func(), ok bool, err error)
 
 const (
-	// storeTimeout bounds each call of a store, because all callers wait for it.
+	// storeTimeout limits the time of each call of a store, because all callers of the cache wait for the store.
 	storeTimeout = 2 * time.Second
-	// leasePause is about how long the cache waits before it loads the token again, while another process fetches it.
+	// leasePause is the mean pause before the cache loads the token again while another process fetches a token.
 	leasePause = 100 * time.Millisecond
 	// leaseTimeout is how long the cache waits for another process to fetch a token. Then the cache fetches a token
-	// itself. A fetch by the other process takes less time.
+	// itself. A fetch takes less time, so the other process has probably ended.
 	leaseTimeout = 25 * time.Second
 )
 
-// fromStore returns the shared token. If found is false, the caller must fetch a token. In both cases the caller must call
-// release.
+// fromStore returns the token in the store, which all processes share. If found is false, the caller must fetch a
+// token. In both cases the caller must call release.
 func (c *Cache) fromStore(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, release func()) {
 	release = func() {}
 	for start := time.Now(); ; time.Sleep(leasePause/2 + rand.N(leasePause)) {
@@ -46,7 +46,7 @@ func (c *Cache) fromStore(ctx context.Context, key string, renewed *entry) (t ty
 		}
 		leased, ok, err := c.tryLease(ctx, key, time.Since(start))
 		switch {
-		case ok: // the last holder of the lease may have stored a token
+		case ok: // meanwhile the last holder of the lease may have stored a token
 			t, found, _ = c.load(ctx, key, renewed)
 			return t, found, leased
 		case err != nil:
@@ -70,8 +70,8 @@ func (c *Cache) tryLease(ctx context.Context, key string, waited time.Duration) 
 }
 
 // load returns the shared token. The result found is false if the store has no usable token. A token is not usable if
-// it was refused, has expired, or does not expire later than renewed. The parameter renewed is the token whose renewal
-// is in progress, or nil.
+// the service refused the token, if it has expired, or if it expires no later than renewed. The parameter renewed is
+// the token that the cache is renewing, or nil.
 func (c *Cache) load(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, err error) {
 	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
 		t, err = c.Store.Load(ctx, key)
@@ -91,8 +91,8 @@ func (c *Cache) load(ctx context.Context, key string, renewed *entry) (t types.T
 	return t, time.Now().Before(t.Expiry), nil
 }
 
-// call calls f, which uses the store, for at most storeTimeout, and logs its error. It removes the token t from the
-// logged text, because servers quote the command that failed.
+// call calls f, which uses the store, for at most storeTimeout, and logs its error. call removes the token t from the
+// logged text. The server of a store may quote the command that failed, and this command may contain the token.
 func (c *Cache) call(ctx context.Context, name string, t *types.Token, f func(context.Context) error) error {
 	if c.Store == nil {
 		return nil

@@ -18,12 +18,12 @@ import (
 
 const sharedKey = "environment ticket:app"
 
-// store is a Store in memory for sharedKey, with a lease.
+// store is a Store in memory that keeps one token, under sharedKey, and has one lease.
 type store struct {
 	mu         sync.Mutex
 	token      types.Token
 	fails      func(context.Context, types.Token) error // if set, each method only calls this function
-	keeps      bool                                     // CompareAndDelete does nothing
+	keeps      bool                                     // if true, CompareAndDelete does not delete the token
 	leased     bool
 	onTryLease func()
 }
@@ -92,7 +92,8 @@ func (s *service) fleet(n int, st *store) []*token.Cache {
 	return caches
 }
 
-// A token from the store expires at its Expiry, not one lifetime after it was loaded. A token without an Expiry is used.
+// A token from the store expires at its Expiry, not one lifetime after it was loaded. A token without an Expiry does
+// not expire.
 func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 	for lifetime, fetches := range map[time.Duration]int64{time.Hour: 2, 0: 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -108,7 +109,7 @@ func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 	}
 }
 
-func TestHangingStoreCostsTwoSecondsPerCall(t *testing.T) {
+func TestEachCallOfAHangingStoreEndsAfterTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache(sharing(&store{fails: func(ctx context.Context, _ types.Token) error { <-ctx.Done(); return ctx.Err() }}))
@@ -130,7 +131,7 @@ func TestFailingStoreDoesNotDelayCalls(t *testing.T) {
 	})
 }
 
-func TestRefusedTokenOfTheStoreIsNotUsed(t *testing.T) {
+func TestCacheDoesNotUseARefusedTokenOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{keeps: true}
 		c := s.cache(sharing(st))
@@ -166,7 +167,7 @@ func TestLeaseLetsOneProcessFetch(t *testing.T) {
 	})
 }
 
-func TestCallsWaitOnlyOnceForALeaseThatNeverEnds(t *testing.T) {
+func TestCacheFetchesAfter25SecondsIfAnotherLeaseNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		waited := s.mustCall(t, 1, s.fleet(1, &store{leased: true})...)
@@ -175,7 +176,7 @@ func TestCallsWaitOnlyOnceForALeaseThatNeverEnds(t *testing.T) {
 	})
 }
 
-func TestLeaseWithoutAReleaseFunctionIsUsed(t *testing.T) {
+func TestCacheAcceptsALeaseWithoutAReleaseFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache(sharing(&store{}), func(c *token.Cache) {
@@ -185,7 +186,8 @@ func TestLeaseWithoutAReleaseFunctionIsUsed(t *testing.T) {
 	})
 }
 
-// Another process stores a token after Load and before TryLease.
+// Another process stores a token after this process has called Load, and before it calls TryLease. The cache must use
+// this token.
 func TestTokenStoredBeforeTheLeaseIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{}

@@ -22,8 +22,8 @@ import (
 // ErrBodyTooLarge reports an answer that is larger than Policy.MaxBody.
 var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
 
-// attempt is the state of one attempt. Its Result describes only this attempt. RequestID is empty if the attempt ended
-// before the request was sent.
+// attempt is the state of one attempt. The Result describes only this attempt, and no earlier attempt. RequestID is
+// empty if the attempt ended before the request was sent.
 type attempt struct {
 	Result
 	authorization Authorization
@@ -76,20 +76,21 @@ func (r *run) attempt(ctx context.Context) error {
 		return fmt.Errorf("waiting for the rate limit: %w", r.explainEnd(ctx, err))
 	}
 	trace := &trace{permit: permit}
-	defer func() { trace.finish(r.last.RequestID != "", nil) }() // runs even if a function of the caller panics
+	defer func() { trace.finish(r.last.RequestID != "", nil) }() // calls Done even if a function of the caller panics
 	if r.AttemptTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.AttemptTimeout)
 		defer cancel()
 		defer func() { r.last.permanent = r.last.permanent || ctx.Err() != nil }()
 	}
-	err = r.authorize(ctx) // a second time, because the token may have expired while the call waited
+	err = r.authorize(ctx) // again: the token may have expired while the call waited for its slot
 	var id string
 	if err == nil {
 		id, err = r.identify(ctx)
 		r.last.permanent = err != nil
 	}
-	if err == nil { // after the end of ctx, net/http fires no trace event, so the request would count as sent
+	// If ctx has ended, net/http reports no trace event. Without events, the request would count as sent.
+	if err == nil {
 		err = r.explainEnd(ctx, ctx.Err())
 	}
 	if err == nil && r.Mutates && overslept(ctx) {
@@ -111,8 +112,8 @@ func (r *run) attempt(ctx context.Context) error {
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
-	// explainEnd comes before ended: if ctx has ended, a dial error in err may be the cause of ctx, and then proves
-	// nothing.
+	// explainEnd must come before trace.ended. If ctx has ended, err may contain the cause of ctx, and this cause may be
+	// a dial error of another connection. So explainEnd removes the cause.
 	err = r.explainEnd(ctx, withoutGuests(err))
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
 	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
@@ -127,16 +128,16 @@ func (r *run) attempt(ctx context.Context) error {
 var errOverslept = fmt.Errorf("the deadline of ctx passed while the machine was suspended, or its clock was set forward: %w",
 	context.DeadlineExceeded)
 
-// overslept reports whether the deadline of ctx has passed by the wall clock. The timer of ctx stops while the machine
-// is suspended. Meanwhile another process may have reported the booking as absent, so the booking must not be sent any
-// more.
+// overslept reports whether the deadline of ctx has passed by the wall clock. While the machine is suspended, the timer
+// of ctx stands still. Meanwhile another process may have reported the booking as absent. So the request must not be
+// sent any more.
 func overslept(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && !time.Now().Round(0).Before(deadline.Round(0))
 }
 
-// authorize gets the token, and waits for it if necessary. An error is permanent, because the fetch of a token has its
-// own retries.
+// authorize gets the token. If the token must be fetched, authorize waits for the fetch. An error is permanent, because
+// the fetch of a token has its own retries.
 func (r *run) authorize(ctx context.Context) (err error) {
 	if r.TokenSource != nil {
 		r.last.authorization, err = r.TokenSource.Authorization(ctx)
@@ -174,8 +175,8 @@ func (r *run) acquire(ctx context.Context) (Permit, error) {
 	return permit, err
 }
 
-// request returns a new request for each attempt, because a RoundTripper may still read an earlier request, or have
-// changed it.
+// request returns a new request for each attempt, because a RoundTripper may still read the request of an earlier
+// attempt, or may have changed that request.
 func (r *run) request(ctx context.Context, id string, body *bytes.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, body)
 	if err != nil {
@@ -207,13 +208,14 @@ func (r *run) keepCookies(resp *http.Response) {
 		return
 	}
 	if cookies := resp.Cookies(); len(cookies) > 0 {
-		address, _ := url.Parse(r.URL) // parses r.URL, because a RoundTripper may have changed the URL of the request
+		address, _ := url.Parse(r.URL) // uses r.URL, because a RoundTripper may have changed the URL of the request
 		r.HTTP.Jar.SetCookies(address, cookies)
 	}
 }
 
-// serviceTimeout returns the value of the header Timeout-Milliseconds. This value is shorter than the remaining time,
-// by a tenth but at most by a second, because the answer must also travel back in the remaining time.
+// serviceTimeout returns the value of the header Timeout-Milliseconds. The value is the remaining time minus a tenth of
+// this time. If the tenth is longer than a second, the value is the remaining time minus a second. The answer needs the
+// rest of the time to travel back.
 func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }
@@ -249,7 +251,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	case err != nil:
 		a.Release()
 		a, err = nil, r.brokeOff(ctx, resp.StatusCode, a.Size, err)
-	case !r.Streams: // the size of a stream is no hint, because the caller may stop the stream early
+	case !r.Streams: // a stream's size says nothing about the next answer: the caller may stop the stream early
 		r.BodySizeHint.Store(body.Size())
 	}
 	r.last.Answer, r.last.permanent = a, !again
@@ -291,9 +293,9 @@ func (r *run) explainEnd(ctx context.Context, err error) error {
 	return fmt.Errorf("the deadline of ctx passed: %w", err)
 }
 
-// WithoutCause returns an error with the text of err that wraps only ctx.Err(). While ctx has not ended, it returns
-// err. Otherwise err may contain the cause with which ctx was ended, because net/http returns that cause. The cause may
-// be any error, and its type says nothing about this call.
+// WithoutCause returns err unchanged while ctx has not ended. After the end of ctx, it returns an error that has the
+// text of err, but wraps only ctx.Err(). Then err may contain the cause of ctx, because net/http returns that cause.
+// The caller may choose any error as the cause, so the cause says nothing about this call.
 func WithoutCause(ctx context.Context, err error) error {
 	ended := ctx.Err()
 	if err == nil || ended == nil || err == ended {

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Attempts share nothing that a RoundTripper may change, or still read after it has returned. The race detector checks
-// the header.
+// A RoundTripper may change its request, or still read the request after RoundTrip has returned. So each attempt has
+// its own header, body and cookies. The race detector finds a header that attempts share.
 func TestAttemptsShareNoHeaderBodyOrCookie(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestAttemptsShareNoHeaderBodyOrCookie(t *testing.T) {
 }
 
 // Timeout-Milliseconds is the time until the deadline, reduced by a tenth of this time. The reduction is at most a second.
-func TestTimeoutMillisecondsEndsBeforeTheDeadline(t *testing.T) {
+func TestTimeoutMillisecondsIsLessThanTheTimeUntilTheDeadline(t *testing.T) {
 	for left, want := range map[time.Duration]int64{
 		time.Minute: 59000, 10 * time.Second: 9000, 5 * time.Second: 4500, time.Millisecond: 1, time.Microsecond: 1, -time.Second: 1,
 	} {
@@ -80,8 +80,9 @@ type watchedBody struct {
 
 func (c *watchedBody) Close() error { c.closed = true; return nil }
 
-// A body that is not closed would keep its connection open. The timer of an http.Client's Timeout would also continue.
-func TestEveryAnswersBodyIsClosedAndItsCtxEnds(t *testing.T) {
+// If the client did not close a body, its connection would stay open. If the client did not end the ctx, the timer of
+// the http.Client's Timeout would continue.
+func TestEachAttemptClosesItsBodyAndEndsItsCtx(t *testing.T) {
 	for name, reader := range map[string]io.Reader{
 		"whole":     strings.NewReader("{}"),
 		"too large": strings.NewReader(strings.Repeat("x", 2<<20)),
@@ -100,7 +101,7 @@ func TestEveryAnswersBodyIsClosedAndItsCtxEnds(t *testing.T) {
 	}
 }
 
-// After a 101 the body is the connection, which has no end.
+// After HTTP 101, the body is the open connection. To read it to its end would take forever.
 func TestBodyAfterHTTP101IsNotRead(t *testing.T) {
 	body := &watchedBody{Reader: iotest.ErrReader(errors.New("it is read"))}
 	r := do(t, roundTripper(func(*http.Request) (*http.Response, error) {
@@ -111,8 +112,8 @@ func TestBodyAfterHTTP101IsNotRead(t *testing.T) {
 	assert.True(t, body.closed)
 }
 
-// A ctx that ends before the request is sent proves that nothing left: net/http refuses
-// such a request without a trace event.
+// If ctx ends before the request is sent, the request does not count as sent. The client must check ctx itself, because
+// net/http refuses such a request without a trace event.
 func TestNothingIsSentAfterTheEndOfCtx(t *testing.T) {
 	var requests atomic.Int64
 	ts := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
@@ -139,8 +140,8 @@ func TestNothingIsSentAfterTheEndOfCtx(t *testing.T) {
 }
 
 // The timer of a ctx stands still while a machine is suspended. So a call that changes something also compares its
-// deadline with the wall clock, and is not sent too late.
-func TestNothingIsSentIfTheDeadlinePassedWhileSuspended(t *testing.T) {
+// deadline with the wall clock. After the deadline, the client does not send the request.
+func TestMutatingRequestIsNotSentIfTheDeadlinePassedDuringASuspension(t *testing.T) {
 	for _, mutates := range []bool{true, false} {
 		c := newCall(replies(200, "{}"), nowhere)
 		c.Mutates = mutates

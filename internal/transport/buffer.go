@@ -11,15 +11,16 @@ import (
 
 const (
 	// maxPrepared limits the memory of a buffer before the first byte arrives, because a malformed header may claim any
-	// size. A large search page fits. Growing doubles a buffer, so the pool keeps buffers of up to twice this size.
+	// size. A large search page fits into this size. If a buffer is too small, its size doubles, so the pool keeps
+	// buffers of up to twice maxPrepared.
 	maxPrepared = 8 << 20
 	// windowSize is the size in bytes of the buffer for a stream. It can be small, because the text of a stream is removed
 	// as soon as it is decoded.
 	windowSize = 64 << 10
 )
 
-// shortReads limits each read to 16 KB, so that the decoder gets bytes early. While a chunk of HTTP/1.1 arrives,
-// net/http returns nothing before the caller's buffer is full.
+// shortReads limits each read to 16 KB. Without this limit, net/http would read a chunk of HTTP/1.1 until the caller's
+// buffer is full, and the decoder would get the first bytes late.
 type shortReads struct{ io.Reader }
 
 func (r shortReads) Read(b []byte) (int, error) { return r.Reader.Read(b[:min(len(b), 16<<10)]) }

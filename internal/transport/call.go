@@ -18,15 +18,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Call describes one operation with its finished body. Send does not change it.
+// Call describes one operation with its finished body. Send does not change the Call.
 type Call struct {
 	Operation string
 	URL       string
 	Header    func() http.Header // returns a new header for each attempt
 	Body      []byte             // JSON body; the same for every attempt
 	TraceID   string
-	// RequestID returns the Request-Id of an attempt. If it is nil, the id is a UUID. Timestamp, if set, returns the
-	// Client-Request-Timestamp of an attempt. An error of one of these functions ends the call.
+	// RequestID returns the Request-Id of an attempt. If RequestID is nil, the id is a UUID. Timestamp, if set, returns
+	// the Client-Request-Timestamp of an attempt. An error of RequestID or Timestamp ends the call.
 	RequestID func(context.Context) (string, error)
 	Timestamp func(ctx context.Context, sent time.Time) (string, error)
 	// Mutates marks an operation that changes something (Book, Cancel). Its request is sent again only if the service
@@ -34,24 +34,26 @@ type Call struct {
 	Mutates bool
 	// SendTimeout sends the remaining time of the call in the header Timeout-Milliseconds.
 	SendTimeout bool
-	// Timeout is the limit that the client itself set on ctx, for the text of errors; 0: the client set no limit.
+	// Timeout is the time limit that the client itself has set on ctx, or 0. Only the texts of errors use Timeout.
 	Timeout time.Duration
-	// AttemptTimeout limits an attempt from the moment when it gets its slot. When it passes, the call ends. 0: no limit.
+	// AttemptTimeout limits the time of an attempt after the attempt got its slot. When this time has passed, the call
+	// ends. 0: no limit.
 	AttemptTimeout time.Duration
 	// BodySizeHint is the size of the operation's last whole answer, from which the buffer for the next answer gets its
-	// size. It is never nil.
+	// size. BodySizeHint is never nil.
 	BodySizeHint *atomic.Int64
 
-	HTTP       *http.Client // each attempt uses its Transport, Jar and Timeout; a redirect counts as an answer
-	ErrNotSent error        // if the Transport's error wraps it, nothing was sent
-	// ErrProxyAuth ends the call if the Transport's error wraps it: each further attempt would count as a failed log-in.
+	HTTP       *http.Client // attempts use only its Transport, Jar and Timeout, so no redirect is followed
+	ErrNotSent error        // an error of the Transport that wraps ErrNotSent proves that nothing was sent
+	// ErrProxyAuth ends the call if the Transport's error wraps ErrProxyAuth. The proxy would count each further attempt
+	// as a failed log-in.
 	ErrProxyAuth error
 	RateLimiter  RateLimiter
 	TokenSource  TokenSource // nil: no token is sent
 	Policy       Policy
 	Quota        *RetryQuota // nil: retries are not counted
 	Log          *slog.Logger
-	// Scrub removes secrets and the attempt's token from a text. If it is nil, there are no secrets.
+	// Scrub removes secrets and the attempt's token from a text. If Scrub is nil, texts have no secrets.
 	Scrub func(text, token string) string
 	// Timeline, if set, records each attempt when it ends.
 	Timeline *Timeline
@@ -63,20 +65,20 @@ type Call struct {
 
 // Decoder decodes an answer while it arrives.
 type Decoder interface {
-	// DecodeFeed reads as much of the body as it needs; the rest is read afterwards. The parameter begun is the call's
-	// result so far. An error means that the body could not be read. The result again reports whether another attempt
-	// may follow.
+	// DecodeFeed reads as much of the body as the Decoder needs. The transport reads the rest afterwards. The parameter
+	// begun is the call's result so far. An error means that the body could not be read. The result again reports
+	// whether another attempt may follow.
 	DecodeFeed(begun Result, body *wire.Feed) (again bool, err error)
 }
 
-// RateLimiter is the request budget of one operation.
+// RateLimiter grants the slots of one operation.
 type RateLimiter interface {
 	Acquire(ctx context.Context) (Permit, error)
 	Pause(until time.Time)
 }
 
-// Permit is one slot of a rate limit. Sent is called at most once, when the request leaves. Done is called exactly once, as
-// the last call.
+// Permit is one slot of a rate limit. The transport calls Sent at most once, when the request leaves. The transport
+// calls Done exactly once, and then calls no method of the Permit any more.
 type Permit interface {
 	Sent()
 	Done(pacing.PermitResult)
@@ -86,12 +88,12 @@ type Permit interface {
 type TokenSource interface {
 	Authorization(ctx context.Context) (Authorization, error)
 	// Refused receives a token that the service refused with a 401. It reports whether another token is available now.
-	// The advice is for the error of a call that ends with this 401; it may be empty.
+	// If the call ends with this 401, the advice becomes part of the call's error. The advice may be empty.
 	Refused(ctx context.Context, refused Authorization) (again bool, advice string)
 }
 
-// Authorization is a token to send. The generation identifies the token, because the service may issue the same text
-// twice.
+// Authorization is a token to send. Each fetched token has its own Generation, because the service may issue the same
+// text twice.
 type Authorization struct {
 	Token      types.Secret
 	Generation uint64
@@ -100,7 +102,7 @@ type Authorization struct {
 // Policy limits attempts, waits and the size of an answer.
 type Policy struct {
 	MaxAttempts   int           // at least 1; attempts that ended in a 429 do not count
-	Backoff       time.Duration // upper limit of the first wait, which is random
+	Backoff       time.Duration // upper limit of the first random wait
 	MaxBackoff    time.Duration // upper limit of all random waits
 	MaxRetryAfter time.Duration // a longer Retry-After ends the call
 	MaxBody       int64         // bytes, after decompression
@@ -108,7 +110,8 @@ type Policy struct {
 
 // Result is how a call ended.
 type Result struct {
-	// Answer is the last attempt's answer, or nil. If Answer and Err are both set, the call ended before its next attempt.
+	// Answer is the last attempt's answer, or nil. If Answer and Err are both set, the answer was too large, or the call
+	// ended before its next attempt.
 	Answer *Answer
 	Err    error
 	// Sent reports whether the last request may have reached the service. It is meaningful only if Answer is nil.
@@ -121,7 +124,7 @@ type Result struct {
 	RequestID string
 	// Token is the token of the last attempt in plain text, so that texts can be redacted.
 	Token string
-	// TokenAdvice says what to do about the token that the service has refused, or is empty.
+	// TokenAdvice is the advice that TokenSource.Refused returned after a 401, or empty.
 	TokenAdvice   string
 	Attempts      int // number of requests that were sent
 	EarlierStatus int // HTTP status of the newest answer before the last attempt, or 0

@@ -1,4 +1,4 @@
-// Tests of a whole call: how often it is sent, and its result.
+// Tests of a whole call: how often its request is sent, and what the call returns.
 
 package transport
 
@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A request that changes something arrives exactly once, and counts as sent, whatever the peer does after it has read the
-// request.
-func TestMutatingRequestArrivesOnce(t *testing.T) {
+// A peer reads a request that changes something, and then fails. The client does not send the request again, and the
+// request counts as sent.
+func TestMutatingRequestIsSentOnlyOnce(t *testing.T) {
 	http1Peers := map[string]func(net.Conn) bool{
 		"closes the connection":       func(net.Conn) bool { return false },
 		"resets the connection":       reset,
@@ -64,8 +64,8 @@ func TestMutatingRequestArrivesOnce(t *testing.T) {
 	}
 }
 
-// If the last attempt ends before its request is sent, the result has the Request-Id of the attempt before, because the
-// service knows that id.
+// If the last attempt ends before its request is sent, the result has the Request-Id of the last request that was sent,
+// because the service knows that id.
 func TestResultHasTheRequestIDOfTheLastSentRequest(t *testing.T) {
 	var sent []string
 	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -82,9 +82,9 @@ func TestResultHasTheRequestIDOfTheLastSentRequest(t *testing.T) {
 	assert.Empty(t, r.RequestID, "nothing was sent")
 }
 
-// If ctx is cancelled during a backoff, the result has the error of ctx, and the error or the answer of the attempt
-// before.
-func TestCancelledBackoffReturnsTheLastAttemptsErrorOrAnswer(t *testing.T) {
+// If ctx is cancelled during a backoff, the result has the error of ctx, and the error or the answer of the last
+// attempt.
+func TestCallCancelledInABackoffReturnsTheErrorOrAnswerOfTheLastAttempt(t *testing.T) {
 	for _, status := range []int{0, 503} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -104,12 +104,12 @@ func fails(err error) roundTripper {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// tokenSeries returns a new token after each refusal.
+// tokenSeries is a TokenSource. After each call of Refused, it returns a new token.
 type tokenSeries struct {
 	n     int
 	err   error
-	reads int    // the number of reads that succeed before err
-	read  func() // if set, each read calls this function
+	reads int    // the number of calls of Authorization that succeed before err
+	read  func() // if set, each call of Authorization calls this function
 }
 
 func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {
@@ -127,7 +127,7 @@ func (b *tokenSeries) Refused(context.Context, Authorization) (bool, string) {
 	return true, ""
 }
 
-// recording is a rate limiter that grants all and records its calls.
+// recording is a rate limiter that grants every slot, and records the calls of its methods.
 type recording struct {
 	sent, done atomic.Int64
 	results    []pacing.PermitResult

@@ -167,7 +167,7 @@ func rst(code uint32) func(*frameWriter, uint32) bool {
 	}
 }
 
-// goAway sends a GOAWAY: no stream above last was handled.
+// goAway sends a GOAWAY frame. The frame says that the peer has handled no stream above last.
 func goAway(last, code uint32) func(*frameWriter, uint32) bool {
 	return func(w *frameWriter, _ uint32) bool {
 		w.frame(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), code))

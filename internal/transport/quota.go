@@ -11,12 +11,12 @@ import (
 const (
 	quotaSize   = 500
 	retryCost   = 5
-	timeoutCost = 10 // more than retryCost, because a call that waits long also delays other calls
+	timeoutCost = 10 // a retry after a time-out costs more, because a call that waits long delays other calls
 )
 
-// RetryQuota limits retries, because in an outage they would multiply the traffic. While most calls fail, only first
-// attempts are made. A retry takes points, and a call that succeeds returns points. The zero value is full. A nil quota
-// never runs out.
+// RetryQuota limits retries, because retries would multiply the traffic in an outage. While most calls fail, the client
+// makes only the first attempt of each call. A retry takes points, and a call that succeeds returns points. The zero
+// value is full. A nil quota never runs out.
 type RetryQuota struct{ spent atomic.Int64 }
 
 // take pays points for a retry after a failed attempt, and reports whether there were enough points.

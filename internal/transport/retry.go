@@ -35,14 +35,14 @@ func (r *run) logVerdict(wait time.Duration, again bool) {
 }
 
 // verdict decides whether another attempt follows, and after which wait. It implements the table "Retries and unknown
-// outcomes" in the docs of package hotelstays: reads are sent again if the failure is transient, Book and Cancel only
-// if provablyNotExecuted returns true as well.
+// outcomes" in the docs of package hotelstays. Reads are sent again if the failure is transient. For Book and Cancel,
+// provablyNotExecuted must return true as well.
 func (r *run) verdict() (wait time.Duration, again bool) {
 	status := r.last.status()
 	limited := status == http.StatusTooManyRequests
 	if limited {
 		r.RateLimiter.Pause(time.Now().Add(r.pause()))
-		if r.Policy.MaxAttempts > 1 { // with MaxAttempts 1, nothing is sent again
+		if r.Policy.MaxAttempts > 1 { // with MaxAttempts 1, even a 429 ends the call
 			r.waitedOut++
 		}
 	}
@@ -64,8 +64,8 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 	return wait, !r.last.QuotaSpent
 }
 
-// provablyNotExecuted reports whether the last request never left, or was refused in an
-// envelope before the service executed it.
+// provablyNotExecuted reports whether the service provably did not execute the last request. This is so if the request
+// never left, or if an enveloped answer with HTTP 401 or 429 refused the request.
 func (r *run) provablyNotExecuted() bool {
 	switch r.last.status() {
 	case 0:
@@ -76,7 +76,8 @@ func (r *run) provablyNotExecuted() bool {
 	return false
 }
 
-// refusalCode returns the code of an enveloped answer. It returns 0 for an answer of a proxy, and if ctx has ended.
+// refusalCode returns the code of an enveloped answer. It returns 0 if the answer is not enveloped, or if ctx has
+// ended.
 func (r *run) refusalCode() int {
 	env, _, ok := wire.Peek(r.ctx, r.last.Answer.Body)
 	if !ok {
@@ -102,7 +103,7 @@ func (a *attempt) transient() bool {
 	switch a.status() {
 	case 0:
 		var certificate *tls.CertificateVerificationError
-		// crypto/tls has no error type for the case that both sides have no common version.
+		// If client and server have no common TLS version, the error of crypto/tls has no type of its own, only a text.
 		return !errors.As(a.Err, &certificate) && !strings.Contains(fmt.Sprint(a.Err), "protocol version")
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -121,7 +122,7 @@ func (r *run) backoff() time.Duration {
 const (
 	maxRetryAfter = 24 * time.Hour
 	// maxForeignPause limits the pause after a 429 that is not from the service itself, because a pause stops all
-	// callers. Such a 429 lacks types.CodeRateLimited: gateways write {"code":429}, for example.
+	// callers. Such a 429 does not have the code types.CodeRateLimited. A gateway writes {"code":429}, for example.
 	maxForeignPause = time.Minute
 )
 
@@ -137,7 +138,7 @@ func (r *run) retryAfter() time.Duration {
 	return after
 }
 
-// pause returns how long a 429 pauses all callers. It may be shorter than the wait that the answer asks for.
+// pause returns how long a 429 pauses all callers. The pause may be shorter than the wait that the answer asks for.
 func (r *run) pause() time.Duration {
 	after := r.retryAfter()
 	if after > maxForeignPause && r.refusalCode() != types.CodeRateLimited {
@@ -146,15 +147,15 @@ func (r *run) pause() time.Duration {
 	return after
 }
 
-// RetryAfter reads the Retry-After header: seconds or a date. A date is compared with the answer's own Date, because the
-// clock of this machine may differ. More than a day counts as a day. Any other text, also a negative number, counts as no
-// header.
+// RetryAfter reads the Retry-After header: seconds or a date. A date is compared with the answer's own Date, because
+// the clock of this machine may differ. A wait of more than a day counts as a day. Any other text, also a negative
+// number, counts as no header.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	value := h.Get("Retry-After")
 	if value == "" { // this check saves the allocations of two parse errors
 		return 0, false
 	}
-	// The document does not say whether the seconds are a whole number.
+	// The API document does not say whether the seconds are a whole number, so 1.5 is accepted, too.
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second)), true
 	}

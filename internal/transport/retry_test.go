@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A 429 pauses the rate limiter and the call for its Retry-After, or for a second if the header is missing. If the wait
-// is longer than the policy allows, the call ends immediately. A 429 with the service's own code pauses for at most a
-// day, and any other 429 for at most a minute.
-func TestEach429PausesForItsRetryAfter(t *testing.T) {
+// After a 429, the rate limiter pauses all calls for the time in Retry-After, or for a second without this header. The
+// call itself waits as long. If the wait is longer than MaxRetryAfter, the call ends immediately. A 429 with the
+// service's own code pauses for at most a day. Any other 429 pauses for at most a minute.
+func TestEach429PausesTheRateLimiterForItsRetryAfter(t *testing.T) {
 	const day, envelope, page = 24 * time.Hour, `{"code":100000429}`, "<html>"
 	cases := []struct {
 		header, body string
@@ -60,7 +60,7 @@ func TestEach429PausesForItsRetryAfter(t *testing.T) {
 				require.NoError(t, r.Err)
 				require.Len(t, limiter.pauses, 1)
 				assert.Equal(t, c.want, limiter.pauses[0].Sub(start).Round(time.Microsecond))
-				if c.want >= time.Minute { // the call ends immediately, even if the pause is shorter than Retry-After
+				if c.want >= time.Minute { // Retry-After is longer than MaxRetryAfter, so the call ends immediately
 					assert.Equal(t, 429, r.Answer.Status)
 					assert.Equal(t, 1, r.Attempts)
 					assert.Zero(t, time.Since(start))
@@ -95,7 +95,7 @@ func TestBackoffIsRandomUpToALimitThatDoubles(t *testing.T) {
 }
 
 // If client and server have no TLS version in common, the call is tried once, and nothing is sent.
-func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
+func TestCallWithoutACommonTLSVersionIsTriedOnce(t *testing.T) {
 	server := func(config *tls.Config) string {
 		ts := httptest.NewUnstartedServer(nil)
 		ts.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -107,7 +107,7 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 	old := listen(t) // answers every ClientHello with TLS 1.0
 	serve(t, old, func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 4096))
-		hello := append([]byte{22, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1}, make([]byte, 32+1)...) // the random bytes, and an empty session id
+		hello := append([]byte{22, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1}, make([]byte, 32+1)...) // 32 random bytes, here zeros, and an empty session id
 		_, _ = conn.Write(append(hello, 0xc0, 0x13, 0, 0))
 		_, _ = conn.Read(make([]byte, 4096)) // reads the client's alert
 		conn.Close()
@@ -130,8 +130,9 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 	}
 }
 
-// Each 429 is a warning with the service's code and the pause, also the 429 that ends the call. Other retries are
-// logged at info. Each line names operation, attempt and Request-Id, and hides the token.
+// The client logs each 429 as a warning with the service's code and the pause. This holds also for the 429 that ends
+// the call. Other retries are logged at level info. Each line names operation, attempt and Request-Id, and hides the
+// token.
 func TestEach429IsLoggedAsAWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -161,8 +162,8 @@ level=WARN msg="rate limited" operation=Test attempt=3 request_id=%[3]s trace_id
 	})
 }
 
-// If the rate limiter fails, the attempt has failed. The client asks the rate limiter again, as the policy says.
-// Nothing counts as sent.
+// If the rate limiter returns an error, the attempt has failed, and nothing counts as sent. The client asks the rate
+// limiter again until MaxAttempts is reached.
 func TestFailingLimiterIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct{ open, attempts, asked, earlier int }{
@@ -186,8 +187,8 @@ func TestFailingLimiterIsAskedAgain(t *testing.T) {
 	})
 }
 
-// In an outage first attempts are always made, and retries only until the quota is spent. Calls that succeed fill the quota
-// again.
+// In an outage, the client makes the first attempt of every call. The client makes retries only until the quota is
+// spent. Calls that succeed fill the quota again.
 func TestRetriesEndWhenTheQuotaIsSpent(t *testing.T) {
 	down := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 
 // Timeline records the attempts of one call.
 type Timeline struct {
-	RateLimitWait time.Duration // sum over all attempts, also over attempts that were not sent
+	RateLimitWait time.Duration // sum of the waits of all attempts, and of attempts that were not sent
 	Sent          []SentAttempt
 }
 
@@ -20,7 +20,7 @@ type SentAttempt struct {
 	Status    int           // HTTP status; 0 without an answer
 	Sent      bool          // the request may have reached the service
 	RequestID string
-	Err       error // without secrets; nil if there was an answer
+	Err       error // error of the attempt, without secrets, or nil
 }
 
 func (r *run) record() {

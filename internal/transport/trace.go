@@ -20,11 +20,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-// ErrNoConnection is wrapped by the error of an attempt that got no connection.
+// ErrNoConnection means that an attempt got no connection. The error of the attempt wraps ErrNoConnection.
 var ErrNoConnection = errors.New("no connection")
 
-// trace observes what one attempt sends. Its hooks run on other goroutines, also after
-// RoundTrip has returned.
+// trace observes what one attempt sends. The transport may call the hooks on other goroutines, even after RoundTrip has
+// returned.
 type trace struct {
 	hooks  httptrace.ClientTrace
 	permit Permit
@@ -33,7 +33,7 @@ type trace struct {
 	gotConn      atomic.Bool
 	wroteHeaders atomic.Bool // the transport has written the headers, so the request may arrive
 
-	mu         sync.Mutex // guards the fields below, so that Permit.Sent comes before Permit.Done
+	mu         sync.Mutex // guards the fields below; a late hook must not call Permit.Sent after Permit.Done
 	sent, done bool       // whether Permit.Sent and Permit.Done were called
 	firstByte  time.Time
 }
@@ -60,9 +60,9 @@ func (t *trace) context(ctx context.Context) context.Context {
 }
 
 // ended calls the permit's Done, and reports whether the request may have reached the service. If the transport reports
-// events, the events decide. Otherwise only a dial error or the parameter unsent proves that the request did not reach
-// the service. unsent is true if the transport refused the request with ErrNotSent, or if an *http.Transport did not
-// read the body.
+// events, the events decide. Without events, only a dial error or the parameter unsent proves that the request did not
+// reach the service. The parameter unsent is true in two cases: the transport refused the request with ErrNotSent, or
+// an *http.Transport did not read the body.
 func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	if err != nil {
 		resp = nil
@@ -94,9 +94,9 @@ func (t *trace) markSent() {
 	}
 }
 
-// result returns what the answer proves about the arrival of the request. The request arrived at the latest when the
-// first byte of the answer came, minus Server-Cost-Milliseconds. The service may round this header up, so the last
-// millisecond does not count.
+// result returns what the answer proves about the arrival of the request. The latest possible arrival is the time of
+// the answer's first byte, minus Server-Cost-Milliseconds. The service may round this header up, so result subtracts
+// one millisecond less.
 func (t *trace) result(resp *http.Response) pacing.PermitResult {
 	if resp == nil {
 		return pacing.PermitResult{}
@@ -111,8 +111,9 @@ func (t *trace) result(resp *http.Response) pacing.PermitResult {
 	return r
 }
 
-// explain adds to the error of RoundTrip how far the attempt came. If a peer refused an HTTP/2 stream, explain removes
-// net/http's advice to define GetBody. With GetBody, net/http would send the request again by itself.
+// explain adds to the error of RoundTrip that there was no connection, or that the connection was closed before an
+// answer came. If a peer refused an HTTP/2 stream, explain removes net/http's advice to define GetBody. With GetBody,
+// net/http would send the request again by itself.
 func (t *trace) explain(err error) error {
 	if rest, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err ["); ok {
 		if cause, _, ok := strings.Cut(rest, "] after Request.Body was written"); ok {
@@ -128,8 +129,8 @@ func (t *trace) explain(err error) error {
 	return err
 }
 
-// withoutGuests removes JSON from the text of err. If an answer is not HTTP, net/http quotes its first line, which may be a body
-// with the data of guests.
+// withoutGuests removes JSON from the text of err. If an answer is not HTTP, net/http quotes the answer's first line.
+// This line may be a body with the data of guests.
 func withoutGuests(err error) error {
 	const fault = "malformed "
 	if err == nil {

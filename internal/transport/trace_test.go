@@ -1,4 +1,4 @@
-// Tests of what counts as sent, and of what a permit receives.
+// Tests of two questions: whether a request counts as sent, and which values a permit receives.
 
 package transport
 
@@ -19,8 +19,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-// Trace events without WroteHeaders prove that the request never left, even if there is a connection: the request may
-// still wait for a stream.
+// If the transport reports events, but not WroteHeaders, the request has not left. This holds even with a connection,
+// because the request may still wait for an HTTP/2 stream.
 func TestTraceEventsDecideWhetherARequestWasSent(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for _, c := range []struct {
@@ -70,7 +70,8 @@ func TestTraceEventsDecideWhetherARequestWasSent(t *testing.T) {
 	}
 }
 
-// The error of a refused stream is reduced to its cause. net/http's advice to define GetBody would send a Book twice.
+// The error of a refused stream shows only its cause. It must not show net/http's advice to define GetBody, because
+// with GetBody net/http could send a Book twice.
 func TestErrorOfARefusedStreamHasNoAdviceOfNetHTTP(t *testing.T) {
 	for want, act := range map[string]func(*frameWriter, uint32) bool{
 		"REFUSED_STREAM":           rst(codeRefusedStream),
@@ -98,7 +99,8 @@ func TestErrorOfAnAnswerThatIsNotHTTPHidesItsJSON(t *testing.T) {
 	}
 }
 
-// Each permit is returned exactly once, with Sent before Done only if the request left.
+// The transport calls Done exactly once for each permit. Before Done, the transport calls Sent only if the request
+// left.
 func TestEachPermitIsReturnedOnce(t *testing.T) {
 	ok := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"code":0}`) }))
 	defer ok.Close()
@@ -118,7 +120,7 @@ func TestEachPermitIsReturnedOnce(t *testing.T) {
 }
 
 // A permit receives only what the answer proves about its request, and nothing if there was no answer.
-func TestPermitReceivesOnlyWhatTheAnswerProves(t *testing.T) {
+func TestPermitReceivesOnlyWhatTheAnswerProvesAboutItsRequest(t *testing.T) {
 	const took = 300 * time.Millisecond
 	answer := func(status int, cost string) roundTripper {
 		return func(*http.Request) (*http.Response, error) {
@@ -160,7 +162,7 @@ func TestPermitReceivesOnlyWhatTheAnswerProves(t *testing.T) {
 	}
 }
 
-// The answer began when its first byte arrived, even if the transport returns the answer later.
+// A permit receives the time of the answer's first byte, even if the transport returns the answer later.
 func TestPermitReceivesTheTimeOfTheFirstByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, limit := time.Now(), &recording{}
@@ -177,7 +179,7 @@ func TestPermitReceivesTheTimeOfTheFirstByte(t *testing.T) {
 	})
 }
 
-func TestLateTraceEventsDoNotCallSentAfterDone(t *testing.T) {
+func TestSentIsNotCalledAfterDoneIfATraceEventComesLate(t *testing.T) {
 	limit, wrote := &recording{}, func() {}
 	do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())

@@ -20,12 +20,12 @@ type Target struct {
 	Into any
 	// Read decodes the data into the struct of Into.
 	Read func(*Lexer)
-	// InternStrings allocates a repeated string only once, also across answers. Set it only for answers without secrets and
-	// personal data.
+	// InternStrings allocates a repeated string only once, also across answers. The strings stay in memory after the
+	// answer, so set InternStrings only for answers without secrets and personal data.
 	InternStrings bool
-	// Lenient leaves mismatched values out and lists them. If it is false, a mismatch is a *MismatchError.
+	// Lenient leaves mismatched values out and lists them. If Lenient is false, a mismatch is a *MismatchError.
 	Lenient bool
-	// Take, if set, receives each hotel when its last byte has arrived. The list of hotels in Into is then empty, and
+	// Take, if set, receives each hotel when its last byte has arrived. Then the list of hotels in Into stays empty, and
 	// the Feed keeps only the text of the first hotel. An error of Take ends the decoding.
 	Take func(*types.Hotel) error
 }
@@ -34,7 +34,8 @@ func (t Target) empty() { reflect.ValueOf(t.Into).Elem().SetZero() }
 
 // Decode decodes an answer's envelope and, if its code is 0, its data into the target.
 //
-// The error is nil if the code is not 0, whatever the data is. If ctx ends first, the error is the error of ctx.
+// If the code is not 0, a mismatch or an ambiguity in the data is no error. If ctx ends first, Decode returns the error
+// of ctx.
 func Decode(ctx context.Context, body []byte, target Target) (Envelope, error) {
 	return target.decode(newLexer(ctx, whole(body)))
 }
@@ -151,8 +152,8 @@ func (a *answerReader) readData(l *Lexer) {
 // maxMsg is how long a msg may be, in bytes. A longer msg is cut off, and its escapes are not decoded.
 const maxMsg = 64 << 10
 
-// message reads the msg of an envelope. The text is never interned, because a msg may quote anything. For an object or
-// an array it returns names and types, because the values are about guests.
+// message reads the msg of an envelope. The text is never interned, because a msg may quote anything. If msg is an
+// object or an array, message returns only names and types, because the values may be about guests.
 func (l *Lexer) message() (msg string) {
 	c, begin := l.peek(), l.pos
 	text := l.passed()

@@ -1,4 +1,5 @@
-// Answers are read as encoding/json reads them. Reading ends with ctx, and errors show no values.
+// Tests of reading an answer: the results equal those of encoding/json, the reading ends when ctx ends, and an outline
+// shows no values.
 
 package wire
 
@@ -12,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReadingOfLongValuesEndsWithItsCtx(t *testing.T) {
+func TestDecodingOfLongNumbersAndSpaceEndsWhenCtxEnds(t *testing.T) {
 	const length = 3 * pollInterval
 	digits, space := strings.Repeat("1", length), strings.Repeat(" \n", length/2)
 	for name, data := range map[string]string{
@@ -41,8 +42,8 @@ func TestReadingOfLongValuesEndsWithItsCtx(t *testing.T) {
 	}
 }
 
-// A plain string is read without a poll of ctx. ctx is polled after the string.
-func TestReadingOfLongStringsEndsWithItsCtx(t *testing.T) {
+// The decoder does not check ctx within a string without escapes. It checks ctx after the string.
+func TestDecodingOfALongStringEndsWhenCtxEnds(t *testing.T) {
 	long := `"` + strings.Repeat("a", 1<<20) + `"`
 	for _, data := range []string{`{"list":[{"id":` + long + `}]}`, `{"new":` + long + `}`} {
 		ctx := &endingCtx{Context: t.Context()}
@@ -52,7 +53,7 @@ func TestReadingOfLongStringsEndsWithItsCtx(t *testing.T) {
 	}
 }
 
-func TestReadingOfLongInvalidUTF8EndsWithItsCtx(t *testing.T) {
+func TestDecodingOfLongInvalidUTF8EndsWhenCtxEnds(t *testing.T) {
 	body := []byte(`{"code":0,"data":{"cost":{"currency":"` + strings.Repeat("\xff", 1<<18) + `"}}}`)
 	for ends := 0; ; ends++ {
 		ctx, got := &endingCtx{Context: t.Context(), ends: ends}, payload{}
@@ -67,7 +68,7 @@ func TestReadingOfLongInvalidUTF8EndsWithItsCtx(t *testing.T) {
 	}
 }
 
-func TestReadingOfLongEscapesEndsWithItsCtx(t *testing.T) {
+func TestDecodingOfLongEscapesChecksCtx(t *testing.T) {
 	text := `"` + strings.Repeat(`\ud800`, 100_000) + `"`
 	for _, body := range []string{`{"code":0,"data":{"cost":{"currency":` + text + `}}}`, `{"code":0,"data":{` + text + `:1}}`} {
 		ctx := endless(t)

@@ -29,8 +29,8 @@ const (
 func whole(text []byte) *Feed { return &Feed{text: text, done: true} }
 
 // Reset begins to read a new text from r. The parameter room is the expected size of the text in bytes, and the
-// parameter limit is its maximum size. The Feed reads one byte more than limit, so that Size shows that the text is too
-// long.
+// parameter limit is its maximum size. The Feed reads at most one byte more than limit. If the text is too long, Size
+// is then greater than limit.
 func (f *Feed) Reset(r io.Reader, room int, limit int64) {
 	*f = Feed{source: io.LimitedReader{R: r, N: limit + 1}, limit: limit, text: slices.Grow(f.text[:0], room+minFeed)}
 }
@@ -85,8 +85,8 @@ func (f *Feed) more() bool {
 	return false
 }
 
-// window returns the text. While more may arrive, a zero byte follows it: each scanner of a Lexer stops there, and only
-// then asks for more.
+// window returns the text. While more bytes may arrive, a zero byte follows the text. Each scanner of a Lexer stops at
+// the zero byte, and only then asks for more bytes.
 func (f *Feed) window() []byte {
 	if f.done {
 		return f.text
@@ -97,9 +97,9 @@ func (f *Feed) window() []byte {
 	return window
 }
 
-// remove removes a part of the text, and returns by how many bytes the text behind the part has moved. The part begins
-// at the offset of the first call. Each later call extends the part up to the offset in the parameter to. The text
-// behind the part moves only if it is not longer than the part, because a move at every call would be slow.
+// remove removes a part of the text, and returns how many bytes the text behind the part has moved. The part begins at
+// the offset of the first call. Each later call extends the part up to the offset in the parameter to. The text behind
+// the part moves only if it is not longer than the part, because a move at every call would be slow.
 func (f *Feed) remove(to int) (by int) {
 	if f.hole.to == 0 {
 		f.hole.from = to
@@ -120,7 +120,7 @@ func (f *Feed) close() (by int) {
 	return by
 }
 
-// offset converts an index in the text to an offset in the answer, which also counts the removed parts.
+// offset converts an index in the text to an offset in the whole answer, with the removed parts.
 func (f *Feed) offset(at int) int64 {
 	if at >= f.hole.from {
 		at += f.removed
@@ -128,8 +128,8 @@ func (f *Feed) offset(at int) int64 {
 	return int64(at)
 }
 
-// moreAt is called when a scanner has stopped at an offset. It reports whether the text continues there, because more
-// bytes have arrived. Offsets stay valid.
+// A scanner calls moreAt when it has stopped at an offset. If the offset is the end of the text, moreAt reads more
+// bytes, and reports whether bytes have arrived. The offsets that a scanner has stored stay valid.
 func (l *Lexer) moreAt(at int) bool { return at >= len(l.feed.text) && l.more() }
 
 func (l *Lexer) more() bool {
@@ -137,7 +137,8 @@ func (l *Lexer) more() bool {
 		return false
 	}
 	before, interns := len(l.feed.text), l.interned != nil
-	// While this Lexer waits, other calls can use the table, so that the table stays in the processor's cache.
+	// While this Lexer waits, it gives back its table of interned strings. Other calls can use the table, so that the
+	// table stays in the processor's cache.
 	l.internStrings(false)
 	more := l.feed.more()
 	l.internStrings(interns)

@@ -1,4 +1,5 @@
-// Reading a text while it arrives. The tests of the root package compare the results with those of encoding/json.
+// Tests of reading a text while the text arrives. The tests of the root package compare the results with those of
+// encoding/json.
 
 package wire
 
@@ -25,7 +26,8 @@ func feedOf(r io.Reader) *Feed {
 	return feed
 }
 
-// A text whose arrival fails is not read, even if it is complete. The bytes that have arrived are kept.
+// If the arrival of a text fails, nothing is decoded, even if the whole text has arrived. Rest returns the bytes that
+// have arrived.
 func TestFailedFeedKeepsTheBytesThatHaveArrived(t *testing.T) {
 	body := answer(1, 1, 1)
 	broken := errors.New("broken")
@@ -61,7 +63,7 @@ func TestFeedReadsAtMostOneByteBeyondItsLimit(t *testing.T) {
 	}
 }
 
-func TestDecodingAnArrivingAnswerEndsWithItsCtx(t *testing.T) {
+func TestDecodingOfAnArrivingAnswerEndsWhenCtxEnds(t *testing.T) {
 	body := answer(40, 5, 4)
 	whole := endless(t)
 	_, err := Decode(whole, body, new(page).target())
@@ -76,8 +78,7 @@ func TestDecodingAnArrivingAnswerEndsWithItsCtx(t *testing.T) {
 	}
 }
 
-// ctx is checked as often in the last of several long hotels as in the first.
-func TestCtxIsPolledInEachHotel(t *testing.T) {
+func TestDecodingChecksCtxAsOftenInTheLastLongHotelAsInTheFirst(t *testing.T) {
 	const hotels = 6
 	hotel := `{"x":[0` + strings.Repeat(`,1`, 1<<18) + `]}`
 	ctx, target := endless(t), new(page).target()

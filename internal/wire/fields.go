@@ -10,10 +10,10 @@ import (
 // Field describes a field of a struct of type T, and how to read it.
 type Field[T any] struct {
 	Name string
-	// Exact makes an object unusable if the object has the name in another letter case.
+	// Exact makes the answer unusable if the object writes Name in another letter case.
 	Exact bool
-	// Essential makes the whole struct a mismatch if this field has a mismatch. A mismatch inside a nested struct with
-	// essential fields counts only for that struct.
+	// Essential makes the whole struct a mismatch if this field has a mismatch. A mismatch inside a nested struct does
+	// not count if the nested struct has essential fields, and these fields have no mismatch.
 	Essential bool
 	Read      func(l *Lexer, v *T)
 }
@@ -55,11 +55,11 @@ func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 // fieldNames holds the names of a struct's fields, and the order in which the service writes them. At first this is the
 // order of the struct's fields.
 //
-// Field names are half of the bytes of an answer. So the decoder reads them fast: it first compares the text with the
-// name that followed the same field last time.
+// Half of the bytes of an answer are field names, so the decoder must read names fast. After a field, the decoder first
+// compares the text with the name that followed this field last time.
 type fieldNames struct {
 	quoted []string                    // the name of each field in quotation marks, followed by a colon
-	next   [maxFields + 2]atomic.Int32 // next[i+1] is the field that followed field i last time; next[0] is the first field
+	next   [maxFields + 2]atomic.Int32 // next[i+1]: number of the field that followed field i last time; next[0]: first field
 	learnt atomic.Int32
 	exact  []string
 }
@@ -77,8 +77,8 @@ func (f *fieldNames) name(i int) string { return f.quoted[i][1 : len(f.quoted[i]
 // seenFields has one bit for each field of a struct. The bit is 1 if the object had this field already.
 type seenFields uint64
 
-// unique marks a field as read, and returns it. If the field was read before, unique rejects the answer and returns -1,
-// because encoding/json would merge the two values.
+// unique marks a field as read, and returns its number. If the field was read before, unique rejects the answer and
+// returns -1, because encoding/json would merge the two values.
 func (l *Lexer) unique(f *fieldNames, seen *seenFields, field int) int {
 	bit := seenFields(1) << field
 	if *seen&bit != 0 {
@@ -91,8 +91,8 @@ func (l *Lexer) unique(f *fieldNames, seen *seenFields, field int) int {
 
 const (
 	maxFields = 64   // the most fields of a struct; for an unknown name, find returns maxFields
-	maxAbsent = 2    // the most absent fields in a row that expect passes over; if more are absent, find reads the name
-	maxLearnt = 1024 // how many changes of the order are stored; with more, goroutines would wait for each other's writes
+	maxAbsent = 2    // how many missing fields in a row expect passes over; if more are missing, find reads the name
+	maxLearnt = 1024 // how many changes of the order are stored; too many writes would slow down other goroutines
 )
 
 // next moves to the next known field of an object, and returns the number of that field, or -1 at the end of the
@@ -116,7 +116,7 @@ func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 }
 
 // expect compares the text with the names that usually follow the field in the parameter last. If a name matches,
-// expect skips the name and returns its field. Otherwise it skips nothing and returns -1.
+// expect skips the name and returns the number of the field. Otherwise expect skips nothing and returns -1.
 func (l *Lexer) expect(f *fieldNames, last int) int {
 	text := l.body[l.pos+1:]
 	for range maxAbsent + 1 {
@@ -131,9 +131,9 @@ func (l *Lexer) expect(f *fieldNames, last int) int {
 	return -1
 }
 
-// find returns the field whose name the Lexer has just read, or maxFields for an unknown name. For the method expect,
-// find stores that this field follows the field in the parameter last. If the name differs from an Exact name only in
-// letter case, find rejects the answer.
+// find returns the field whose name the Lexer has just read, or maxFields for an unknown name. The parameter last is
+// the field before. So that expect finds the name next time, find stores which field follows last. If the name differs
+// from an Exact name only in letter case, find rejects the answer.
 func (l *Lexer) find(f *fieldNames, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())

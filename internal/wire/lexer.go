@@ -12,22 +12,22 @@ import (
 
 // Lexer reads one JSON text from its beginning to its end, without reflection. It is not safe for concurrent use.
 //
-// A failure is permanent. After it, every object and every array ends, and every value is empty. So generated code need
-// not check for a failure after each value. Invalid JSON, an unusable text and the end of ctx are failures. A type
-// mismatch is not a failure (mismatch.go).
+// A failure is permanent. After a failure, every object and every array ends, and every value is empty. So generated
+// code need not check for a failure after each value. Invalid JSON, an unusable text and the end of ctx are failures. A
+// type mismatch is not a failure, as mismatch.go explains.
 type Lexer struct {
 	body   []byte
 	pos    int
-	depth  int    // number of open objects and arrays at pos, not counted inside a skipped value
+	depth  int    // number of open objects and arrays around pos; skip does not change depth
 	name   []byte // the name of the current member; valid until the value of the member is read
 	failed bool
 
 	ctx      context.Context
-	nextPoll int   // the offset from which poll checks ctx again
+	nextPoll int   // when pos has reached this offset, poll checks ctx again
 	budget   int   // how many bytes of memory may still be allocated
 	err      error // the error of ctx or of the function take, if one of them ended the reading
 
-	interned *internTable // the table of common strings; nil while strings are not interned
+	interned *internTable // the table of interned strings; nil while strings are not interned
 	scratch  []byte       // a buffer for the decoding of escaped text
 	notes
 	reading answerReader
@@ -42,9 +42,9 @@ var lexers = sync.Pool{New: func() any { return new(Lexer) }}
 // without a check.
 const pollInterval = 64 << 10
 
-// newLexer returns a Lexer of a text that may still arrive. The Lexer fails if ctx ends, or if lists, pointers and maps take
-// more memory than memoryBudget. Strings are not counted, because they take no more memory than in the text. Release the
-// Lexer after use.
+// newLexer returns a Lexer of a text that may still arrive. The Lexer fails if ctx ends, or if lists, pointers and maps
+// take more memory than memoryBudget. The memory of strings does not count, because a string takes no more bytes than
+// in the text. Release the Lexer after use.
 func newLexer(ctx context.Context, feed *Feed) *Lexer {
 	l := lexers.Get().(*Lexer)
 	l.ctx, l.feed, l.body, l.nextPoll, l.budget = ctx, feed, feed.window(), pollInterval, memoryBudget(len(feed.text))
@@ -52,11 +52,11 @@ func newLexer(ctx context.Context, feed *Feed) *Lexer {
 }
 
 // memoryBudget returns how many bytes of memory the lists, pointers and maps of an answer may take. The parameter
-// length is the size of the answer in bytes. A documented answer takes about as much memory as its size; only an answer
-// of nearly empty elements takes more than twice its size.
+// length is the size of the answer in bytes. A documented answer takes about as much memory as its size. Only an answer
+// of many nearly empty elements takes more than twice its size.
 func memoryBudget(length int) int { return 2*length + 4<<20 }
 
-// poll checks whether ctx has ended, but only once in pollInterval bytes.
+// poll checks whether ctx has ended, if at least pollInterval bytes were read since the last check.
 func (l *Lexer) poll() {
 	if l.pos >= l.nextPoll {
 		l.pollAt(l.pos)
@@ -78,8 +78,8 @@ func (l *Lexer) stop(err error) {
 
 func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }
 
-// mapEntrySize returns how much memory is charged for a map entry whose value takes size bytes. It is twice the size of
-// the entry, because a map keeps about half of its memory free.
+// mapEntrySize returns how many bytes of the memory budget a map entry takes. The parameter size is the size of its
+// value. The result is twice the size of key and value, because about half of a map's memory is unused.
 func mapEntrySize(size int) int { return 2 * (sizeOf[string]() + size) }
 
 // maxScratch is the maximum size of a scratch buffer that the pool keeps, in bytes.
@@ -96,7 +96,7 @@ func (l *Lexer) release() {
 	lexers.Put(l)
 }
 
-// fail makes the Lexer fail: from now on its methods act as if the text ended at the current position.
+// fail makes the Lexer fail. After that, the methods of the Lexer act as if the text ended at the current position.
 func (l *Lexer) fail() {
 	l.failed = true
 	l.body = l.body[:l.pos]
@@ -193,7 +193,8 @@ func (l *Lexer) null() bool {
 	return true
 }
 
-// object enters an object, and reports whether the object has a member. If so, it reads the name of the first member.
+// object enters an object, and reports whether the object has a member. If so, object reads the name of the first
+// member. This is a loop over all members:
 //
 //	for more := l.object(); more; more = l.member() {
 func (l *Lexer) object() bool {

@@ -1,4 +1,4 @@
-// Skipping values, and scanning strings.
+// Tests of skipping values, of the offsets of faults, and of scanning strings.
 
 package wire
 
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testLexer returns a Lexer without limits.
+// testLexer returns a Lexer whose memory has no limit, and whose ctx does not end.
 func testLexer(text []byte) *Lexer {
 	l := newLexer(context.Background(), whole(text))
 	l.budget = math.MaxInt
@@ -31,7 +31,8 @@ func skipAgrees(t testing.TB, text []byte) {
 	}
 }
 
-// skip validates as encoding/json does, at every byte and depth.
+// skip accepts the same texts as encoding/json. The test nests values up to and above maxDepth. In a text, the test
+// replaces every byte, and inserts every byte at every place.
 func TestSkipRefusesInvalidJSON(t *testing.T) {
 	for depth := maxDepth - 1; depth <= maxDepth+1; depth++ {
 		skipAgrees(t, []byte(strings.Repeat("[", depth)+strings.Repeat("]", depth)))
@@ -47,8 +48,8 @@ func TestSkipRefusesInvalidJSON(t *testing.T) {
 	}
 }
 
-// If a text is cut off, the fault is at the end of the text.
-func TestErrorHasTheOffsetOfTheFault(t *testing.T) {
+// If a text ends before the JSON is complete, the fault is at the end of the text.
+func TestLexerStopsAtTheOffsetOfTheFault(t *testing.T) {
 	for text, at := range map[string]int{
 		``: 0, ` `: 1, `<html>`: 0, `{"a":1,}`: 7, `{"a" 1}`: 5, `[1 2]`: 3, `[1]x`: 3, `01`: 1, `[1.]`: 3, `nulx`: 3, `"\x"`: 2,
 		`"\u12x4"`: 5, "\"a\n\"": 2,
@@ -62,7 +63,7 @@ func TestErrorHasTheOffsetOfTheFault(t *testing.T) {
 	}
 }
 
-// Plain text ends at the first special byte, wherever the text begins and whatever follows.
+// SkipPlain finds the first quote, backslash or control character, from every start index and whatever bytes follow.
 func TestSkipPlainEndsAtTheFirstSpecialByte(t *testing.T) {
 	const length = 20
 	for _, fill := range []byte{'x', ' ', '!', '#', '[', ']', 0x7f, 0x80, 0xff} {

@@ -10,13 +10,13 @@ import (
 // List reads arrays of one type. It is safe for concurrent use.
 //
 // The length of an array is known only at its end. So the elements are first read into a pooled buffer, and then copied
-// into a slice of the exact length. Elements that do not fit into the buffer are first counted, and then read directly
-// into the slice.
+// into a slice of the exact length. Elements that do not fit into the buffer are first counted. Then these elements are
+// read directly into the slice.
 type List[T any] struct {
 	// Essentials is true if T is a struct with essential fields (see Field). The list then leaves out each null, and each
 	// element that is a mismatch.
 	Essentials bool
-	// Whole makes a mismatched element or a mismatched list an error.
+	// Whole makes the answer an error if the list or one of its elements is a mismatch.
 	Whole bool
 
 	buffers sync.Pool
@@ -25,7 +25,7 @@ type List[T any] struct {
 // maxBuffered is how many elements a pooled buffer holds.
 const maxBuffered = 4096
 
-// Read reads an array; null is nil.
+// Read reads an array. For null, Read returns nil.
 func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
 	switch l.peek() {
 	case '[':
@@ -81,14 +81,15 @@ func (list *List[T]) keep(l *Lexer, read func(*Lexer, *T)) []T {
 		exact = exact[:kept]
 	}
 	if cap(buffer) <= maxBuffered {
-		clear(buffer) // otherwise the pool would keep memory of the elements alive
+		clear(buffer) // otherwise the pool would keep the memory to which the elements point
 		*pooled = buffer
 		list.buffers.Put(pooled)
 	}
 	return exact
 }
 
-// element reads an element into v, and reports whether the element stays in the list. If it does not stay, v is empty.
+// element reads an element into v, and reports whether the element stays in the list. If the element does not stay, v
+// is empty.
 func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark, index int) bool {
 	null := l.peek() == 'n'
 	if null && (list.Essentials || list.Whole) {
@@ -100,7 +101,8 @@ func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark
 	}
 	fits := !l.mismatched
 	l.required = l.required || list.Whole && !fits
-	l.mismatched = l.mismatched && !list.Essentials // a list with Essentials leaves the element out, and is no mismatch itself
+	// A list with Essentials leaves out a mismatched element. The list itself is then no mismatch.
+	l.mismatched = l.mismatched && !list.Essentials
 	l.leave(before, "", index)
 	return fits && !null || !list.Essentials
 }

@@ -13,11 +13,11 @@ import (
 type notes struct {
 	found      Mismatches
 	unusable   *UnusableError // the first error that made the answer unusable; this error ended the reading
-	events     int            // number of notes and rejections
+	events     int            // number of mismatches that were noted, and of calls of reject
 	mismatched bool           // the value that was read last is a mismatch, and its variable is empty
 	// lost counts mismatches. A mismatch inside a struct whose essential fields are complete is not counted.
 	lost     int
-	required bool // whether a mismatch was found that is an error even for a lenient reading
+	required bool // whether a mismatch was found that is an error even if Target.Lenient is true
 }
 
 // mark is the state of the notes before a value was read.
@@ -45,8 +45,8 @@ func (l *Lexer) mismatch(want string) []byte {
 	return text
 }
 
-// noObject skips a value that is not an object, although a struct is expected. null is allowed; every other type is a
-// mismatch.
+// noObject skips a value that is not an object, although a struct is expected. The value null is allowed, and every
+// other type is a mismatch.
 func (l *Lexer) noObject() {
 	if !l.null() {
 		l.mismatch("object")
@@ -64,8 +64,8 @@ func (l *Lexer) reject(at, problem string) {
 	l.fail()
 }
 
-// charge takes size bytes from the memory budget, and reports whether there were enough. Bytes that arrive later add to
-// the budget.
+// charge takes size bytes from the memory budget. If the budget is too small, charge waits for more bytes of the text,
+// which add to the budget. It reports whether the budget suffices.
 func (l *Lexer) charge(size int) bool {
 	for l.budget -= size; l.budget < 0 && l.more(); {
 	}
@@ -75,8 +75,8 @@ func (l *Lexer) charge(size int) bool {
 	return !l.failed
 }
 
-// leave puts the name or the index of a value in front of the paths of the mismatches inside the value. It reports
-// whether the field lost has grown since before.
+// leave puts the name or the index of a value in front of the paths of the mismatches inside the value. The result lost
+// reports whether a counted mismatch was found since the mark before.
 func (l *Lexer) leave(before *mark, name string, index int) (lost bool) {
 	for i := before.listed; i < len(l.found.List); i++ {
 		l.found.List[i].Path = below(name, index, l.found.List[i].Path)
@@ -101,7 +101,7 @@ func below(name string, index int, path string) string {
 }
 
 // passAgain skips the value at the offset begin once more if the answer is unusable. The reading stopped inside this
-// value, so its rest may contain invalid JSON.
+// value, so the rest of the value is not validated yet.
 func (l *Lexer) passAgain(begin int) {
 	if l.unusable != nil && l.err == nil {
 		l.failed, l.body = false, l.feed.window()
@@ -110,7 +110,8 @@ func (l *Lexer) passAgain(begin int) {
 	}
 }
 
-// verdict returns the mismatches of a text that was read to its end, or the error that they cause.
+// verdict returns the mismatches of a text that was read to its end. If a mismatch is not allowed, verdict returns a
+// *MismatchError.
 func (l *Lexer) verdict(lenient bool) (Mismatches, error) {
 	for i := range l.found.List {
 		l.found.List[i].Path = rooted(l.found.List[i].Path)

@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// jsonBegins matches where JSON begins in a text, also JSON that is escaped.
+// jsonBegins matches the beginning of JSON in a text, even if the JSON is escaped.
 var jsonBegins = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*"|\{\s*["&\\]|\[\s*[-"{\[&\\0-9]`) })
 
 // Outline returns a text, such as a proxy's page, up to the first JSON in it. Of the JSON it returns names and types,
 // but no values: {code:number,data:{orders:[{holder:{email:string}}]}}. An array has only its first element. The
-// outline ends after the JSON, or with … at a fault.
+// outline ends after the JSON. If the JSON has a fault, the outline ends there, with an ellipsis.
 func Outline(text []byte) string {
 	begins := jsonBegins().FindIndex(text)
 	if begins == nil {

@@ -1,4 +1,4 @@
-// An answer for tests.
+// The answer to a search, for the tests of this package.
 
 package wire
 
@@ -9,7 +9,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// HotelListResponse is the data of a search, as in the root package. Package oracle has rules for a struct of this name.
+// HotelListResponse is the data of a search, as in the root package. It must have the same name, because package oracle
+// finds a struct's essential fields by its name.
 type HotelListResponse struct {
 	List    []types.Hotel     `json:"list"`
 	Basic   types.SearchBasic `json:"basic"`

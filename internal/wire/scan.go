@@ -15,7 +15,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// text reads a string, and returns its decoded bytes. They are valid until the next call, and may be invalid UTF-8.
+// text reads a string, and returns its decoded bytes. The bytes are valid until the Lexer reads on, and may be invalid
+// UTF-8.
 func (l *Lexer) text() []byte {
 	begin := l.pos + 1
 	plain := l.skipString()
@@ -30,14 +31,14 @@ func (l *Lexer) text() []byte {
 
 const (
 	each = 0x0101010101010101 // each*b is a 64-bit word that holds the byte b eight times
-	high = 0x8080808080808080 // the highest bit of each byte of the word
+	high = 0x8080808080808080 // a 64-bit word in which only the highest bit of each byte is set
 )
 
 // SkipPlain returns the index of the first special byte of b from index i on, or the length of b. A quote, a backslash
 // and a control character are special.
 //
-// It compares eight bytes in one step. In found, the highest bit of each special byte is set. A subtraction with a
-// borrow may also set the bits of later bytes, so only the first bit counts.
+// SkipPlain compares eight bytes in one step. In found, the highest bit of each special byte is set. A subtraction may
+// borrow from later bytes, and so set their bits by mistake. So only the first bit that is set counts.
 func SkipPlain(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
@@ -90,7 +91,7 @@ func escape(b []byte) (r rune, length int) {
 const maxEscape = len(`\u0000`)
 
 // escapeLength returns the length of the escape at the beginning of b. If ok is false, the escape is malformed or
-// incomplete, and the result length counts its valid bytes.
+// incomplete. Then length is the number of valid bytes at the beginning of the escape.
 func escapeLength(b []byte) (length int, ok bool) {
 	switch {
 	case len(b) == 0 || b[0] != '\\':

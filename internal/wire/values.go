@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Bool reads a boolean; null is false.
+// Bool reads a boolean. For null, Bool returns false.
 func (l *Lexer) Bool() bool {
 	switch l.peek() {
 	case 't':
@@ -27,7 +27,8 @@ func (l *Lexer) Bool() bool {
 	return false
 }
 
-// Number reads a number, or a string with a number, and returns its text unchanged; null is empty.
+// Number reads a number, or a string with a number, and returns its text unchanged. For null, Number returns an empty
+// text.
 func (l *Lexer) Number() string {
 	if l.peek() != '"' {
 		return l.internString(l.numeral("number"))
@@ -44,7 +45,7 @@ func (l *Lexer) Number() string {
 	return l.internString(text)
 }
 
-// numeral reads a number, and returns its text unchanged; null and other types are empty.
+// numeral reads a number, and returns its text unchanged. For null and for other types, numeral returns nil.
 func (l *Lexer) numeral(want string) []byte {
 	switch l.peek() {
 	case '"', '{', '[', 't', 'f':
@@ -57,7 +58,7 @@ func (l *Lexer) numeral(want string) []byte {
 	return nil
 }
 
-// Int64 reads an integer; null is 0. The integer may have a fraction or an exponent, such as 2.0.
+// Int64 reads an integer. For null, Int64 returns 0. The integer may have a fraction or an exponent, such as 2.0.
 func (l *Lexer) Int64() int64 { return l.integer(64) }
 
 // Int reads an integer as Int64 does.
@@ -85,7 +86,8 @@ func (l *Lexer) OrderStatus() types.OrderStatus {
 	return status
 }
 
-// Float64 reads a number; null is 0. A number above 1 KiB is a mismatch, because parsing it takes too long.
+// Float64 reads a number. For null, Float64 returns 0. A number of more than 1 KiB is a mismatch, because its parsing
+// would take too long.
 func (l *Lexer) Float64() float64 {
 	text := l.numeral("number")
 	if text == nil {
@@ -98,7 +100,8 @@ func (l *Lexer) Float64() float64 {
 	return f
 }
 
-// String reads a string; null is empty. A number in the place of a string is read as its digits.
+// String reads a string. For null, String returns an empty string. For a number, String notes a mismatch and returns
+// the digits.
 func (l *Lexer) String() string {
 	if l.peek() == '"' { // most strings have no escapes, and this path reads them faster
 		begin := l.pos + 1
@@ -132,7 +135,7 @@ func (l *Lexer) textOrDigits() []byte {
 // Raw reads a value of any type, also null, and returns its text unchanged.
 func (l *Lexer) Raw() []byte { return bytes.Clone(l.passed()) }
 
-// Pointer reads the value of a pointer; null and a mismatch are nil.
+// Pointer reads the value of a pointer. For null and for a mismatch, Pointer returns nil.
 func Pointer[T any](l *Lexer, read func(*Lexer, *T)) *T {
 	if l.null() || !l.charge(sizeOf[T]()) {
 		return nil
@@ -144,8 +147,8 @@ func Pointer[T any](l *Lexer, read func(*Lexer, *T)) *T {
 	return v
 }
 
-// Map reads an object whose values are all of one type; null is nil. A key that occurs twice
-// makes the answer unusable.
+// Map reads an object whose values are all of one type. For null, Map returns nil. A key that occurs twice makes the
+// answer unusable.
 func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
 	if l.peek() != '{' {
 		l.noObject()
@@ -185,8 +188,8 @@ var internTables = sync.Pool{New: func() any { return new(internTable) }}
 
 var seed = maphash.MakeSeed()
 
-// internStrings turns interning on or off: a short string that repeats is allocated once, also across answers. Nothing
-// that is secret or personal may be interned.
+// internStrings turns interning on or off. While interning is on, a short string that repeats is allocated only once,
+// also across answers. Nothing that is secret or personal may be interned.
 func (l *Lexer) internStrings(on bool) {
 	switch {
 	case on && l.interned == nil:

@@ -1,4 +1,4 @@
-// A Lexer reads values as encoding/json does, and keeps no secrets and little memory.
+// Tests of memory and concurrency: pools keep no secrets and little memory, and goroutines can share readers.
 
 package wire
 
@@ -43,7 +43,7 @@ func (table *internTable) strings() (kept []string) {
 	return kept
 }
 
-func TestPooledMemoryKeepsNoSecrets(t *testing.T) {
+func TestReleasedLexerKeepsNoSecret(t *testing.T) {
 	body := []byte(`["CANARY-1","CANARY\n2","CANARY-3","CANARY\u00e94",7001,"short"]`)
 	for _, table := range []*internTable{nil, {}} {
 		l := testLexer(bytes.Clone(body))
@@ -75,7 +75,7 @@ func TestPooledMemoryKeepsNoSecrets(t *testing.T) {
 	}
 }
 
-func TestPooledMemoryIsBounded(t *testing.T) {
+func TestMemoryOfAReleasedLexerIsLimited(t *testing.T) {
 	var body bytes.Buffer
 	body.WriteString(`["` + strings.Repeat("\\n", 1<<20) + `"`)
 	for i := range 30_000 {
@@ -96,7 +96,7 @@ func TestPooledMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// The capacity of a list is its length, and the pool keeps no elements alive.
+// The capacity of a list is its length. The pooled buffer keeps no pointer to an element.
 func TestCapacityOfAListIsItsLength(t *testing.T) {
 	var list List[*pair]
 	read := func(l *Lexer, v **pair) { *v = Pointer(l, readPair) }
@@ -118,7 +118,7 @@ func TestCapacityOfAListIsItsLength(t *testing.T) {
 	}
 }
 
-func TestReadersCanBeUsedConcurrently(t *testing.T) {
+func TestGoroutinesCanShareTheReadersOfListsAndStructs(t *testing.T) {
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {

@@ -25,7 +25,7 @@ import (
 
 // Envelope is an answer without its data.
 type Envelope struct {
-	// Code is 0 on success. If HasCode is false, the answer has no envelope.
+	// Code is 0 on success. If HasCode is false, the answer is not enveloped.
 	Code    int
 	HasCode bool
 	Msg     string
@@ -50,7 +50,7 @@ type Mismatches struct {
 	Count int
 }
 
-// maxListed is how many mismatches are listed: a hostile answer may have a million.
+// maxListed is the maximum number of listed mismatches, because a hostile answer may have a million mismatches.
 const maxListed = 64
 
 // SyntaxError reports invalid JSON.
@@ -69,7 +69,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not JSON: the fault is at byte %d", e.Offset)
 }
 
-// MismatchError reports mismatches that were not left out.
+// MismatchError reports mismatches whose values may not be left out.
 type MismatchError struct{ Mismatches }
 
 func (e *MismatchError) Error() string {

@@ -86,7 +86,7 @@ func TestSyntaxErrorSaysWhetherTheTextIsTruncated(t *testing.T) {
 	}
 }
 
-// endingCtx is a ctx that ends after a number of polls.
+// endingCtx is a ctx that ends when Err was called a number of times. The field polls counts the calls.
 type endingCtx struct {
 	context.Context
 	polls, ends int
@@ -101,7 +101,8 @@ func (c *endingCtx) Err() error {
 
 func endless(t *testing.T) *endingCtx { return &endingCtx{Context: t.Context(), ends: 1 << 30} }
 
-// A long msg is cut off, and keeps its escapes. A msg that is an object or an array is reduced to names and types.
+// A msg of more than maxMsg bytes is cut off, and its escapes are not decoded. A msg that is an object or an array is
+// reduced to names and types.
 func TestLongMessagesAreCutOff(t *testing.T) {
 	for _, code := range []string{"0", "7"} {
 		for name, c := range map[string]struct{ msg, want string }{
@@ -122,8 +123,8 @@ func TestLongMessagesAreCutOff(t *testing.T) {
 	}
 }
 
-// A document of another type is an error, because all of it would be left out.
-func TestDocumentOfAnotherTypeIsRefused(t *testing.T) {
+// A document of another type is an error even if the reading is lenient, because nothing of the document would be left.
+func TestDocumentOfAnotherTypeIsAnErrorEvenIfLenient(t *testing.T) {
 	var got payload
 	_, err := DecodeBare(t.Context(), []byte(`[1]`), got.target(true))
 	assert.EqualError(t, err, "the document: want object, got array")

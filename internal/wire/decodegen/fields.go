@@ -49,7 +49,7 @@ func (g *generator) fieldsOf(named *types.Named) (all []field, err error) {
 	return all, nil
 }
 
-// basicOf maps each method of wire.Lexer to the type that it returns.
+// basicOf has the methods of wire.Lexer as keys. The value is the type that the method returns.
 var basicOf = map[string]string{
 	"String": "string", "Number": "string", "Bool": "bool", "Int": "int", "Int64": "int64", "Float64": "float64",
 }
@@ -85,7 +85,7 @@ func scalar(t types.Type) (string, error) {
 			return method, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not handled: only string, bool, int, int64, float64 and json.Number are", t)
+	return "", fmt.Errorf("%s is not handled: use string, bool, int, int64, float64 or json.Number", t)
 }
 
 // onlyRaw reports whether t is a struct whose only field is Raw, the JSON of the value.

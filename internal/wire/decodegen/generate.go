@@ -31,16 +31,16 @@ func isResponse(name string) bool {
 // package decodes the responses.
 type generator struct {
 	fset       *token.FileSet
-	done       map[*types.Named]bool // false while the variable of the struct is being written, then true
+	done       map[*types.Named]bool // false while structVar writes the variable of the struct, true afterwards
 	root, wire *file
 }
 
 // file collects the text of a generated file, without its package clause and its imports.
 type file struct {
 	body    bytes.Buffer
-	wire    string // what comes before a name of package wire: "wire.", or "" inside package wire
+	wire    string // the qualifier of names of package wire: "wire.", or "" in the file of package wire
 	imports map[string]bool
-	lists   map[string]string // the initial value of each List variable
+	lists   map[string]string // keys: names of List variables; values: the source of their initial values
 }
 
 // generate returns the texts of the generated files. The keys are the names of the files.
@@ -93,8 +93,8 @@ func (f *file) source(name string) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// structVar writes a variable with the function that reads a struct, and returns the variable's name. The variables of
-// nested structs come before it.
+// structVar writes a variable with the function that reads a struct, and returns the variable's name. structVar writes
+// the variables of nested structs first.
 func (g *generator) structVar(named *types.Named) (string, error) {
 	name := named.Obj().Name()
 	out, variable := g.root, "read"+name
@@ -140,16 +140,17 @@ func (g *generator) structVar(named *types.Named) (string, error) {
 	return variable, nil
 }
 
-// stale appears in the compiler's error after a struct has changed. It names the command to run.
+// stale is the name of a type in the generated code. After a struct has changed, the compiler's error shows this name,
+// which says which command to run.
 const stale = "run_go_generate_internal_wire"
 
-// guard writes code that no longer compiles when the fields of the struct have changed. The compiler's error then says that
-// the code must be generated again.
+// guard writes code that compiles only while the fields of the struct are the same. After a change, the compiler's
+// error says that the code must be generated again.
 func (f *file) guard(named *types.Named) {
 	shape := named.Underlying().(*types.Struct)
 	fields := slices.Collect(shape.Fields())
 	if f.wire == "" && slices.ContainsFunc(fields, func(v *types.Var) bool { return !v.Exported() }) {
-		return // package wire cannot name the unexported fields of package types
+		return // the generated code would have to name unexported fields of package types, which package wire cannot do
 	}
 	fmt.Fprintf(&f.body, "\nfunc stale%s() {\ntype %s %s\n_ = %[2]s(%[4]s{})\n}\n",
 		named.Obj().Name(), stale, f.typeName(types.NewStruct(fields, nil)), f.typeName(named))
@@ -161,8 +162,8 @@ func (f *file) function(t types.Type, statement string) string {
 	return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", f.wire, f.typeName(t), statement)
 }
 
-// read returns the source of a statement that reads a value of type t into a variable, whose source is the parameter
-// to. If whole is true, no element of a list may be left out.
+// read returns the source of a statement that reads a value of type t into a variable. The parameter to is the source
+// of the variable. If whole is true, no element of a list may be left out.
 func (g *generator) read(out *file, to string, t types.Type, whole bool) (string, error) {
 	method, err := scalar(t)
 	if err != nil {

@@ -54,7 +54,7 @@ func run(dir string) error {
 	return nil
 }
 
-// rootPackage returns the declarations of the root package. It leaves out the generated file and ignores errors,
+// rootPackage returns the declarations of the root package. It leaves out the generated file and ignores type errors,
 // because the generated file and package wire may no longer compile.
 func rootPackage(fset *token.FileSet, dir string, packages types.Importer) (*types.Package, error) {
 	sources, err := build.ImportDir(dir, 0)
@@ -92,6 +92,6 @@ func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
 		files[path] = file
 	}
-	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // files contains only paths that go list printed
+	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // opens only paths that go list printed
 	return importer.ForCompiler(fset, "gc", open), nil
 }

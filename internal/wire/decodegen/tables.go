@@ -2,8 +2,8 @@
 
 package main
 
-// essential lists the fields without which a struct is useless. If one of them has a mismatch, the struct is left out
-// of its list. If the struct is a response, the whole answer is an error.
+// essential lists the fields without which a struct is useless. If an essential field has a mismatch, the list that
+// contains the struct leaves the struct out. If the struct is a response, the whole answer is an error.
 var essential = map[string][]string{
 	"Destination":               {"ID"},
 	"DestinationsResponse":      {"Destinations"},
