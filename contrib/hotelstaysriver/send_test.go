@@ -122,6 +122,17 @@ func TestDatabaseCrashDoesNotLoseTheMarkOfBookOrCancel(t *testing.T) {
 	}
 }
 
+func TestInTxIsReadCommittedWithAnyDefault(t *testing.T) {
+	w := newWorld(t, nil)
+	w = w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable" })
+	require.NoError(t, w.Engine.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		var isolation string
+		require.NoError(t, tx.QueryRow(ctx, `SHOW transaction_isolation`).Scan(&isolation))
+		assert.Equal(t, "read committed", isolation)
+		return nil
+	}))
+}
+
 func TestSendWaitsForALockAtMostBookTimeout(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Second })
 	w.Begin("ref-1")

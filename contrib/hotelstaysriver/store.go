@@ -61,11 +61,14 @@ func (s *store) queueOf(kind durable.Kind) string {
 // InTx calls f in a transaction. The commit waits for the disk, even if synchronous_commit is off. Earlier commits of
 // the caller are then on disk, too, because PostgreSQL writes its log in order.
 //
+// The transaction is READ COMMITTED, whatever the default of the connections. A serializable transaction would fail
+// because of other jobs, because it reads the whole table if the table is small.
+//
 // PostgreSQL ends the transaction if it is idle for longer than s.idle. Otherwise a hanging function of the caller, or
 // a machine that has lost its network, would lock its job for hours. River's rescuer and scheduler would wait for that
 // lock.
 func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx) error) error {
-	begin := fmt.Sprintf(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d;
+	begin := fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = %d;
 		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`, s.idle.Milliseconds())
 	return durable.Repeat(ctx, func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: begin}, func(tx pgx.Tx) error { return f(ctx, tx) })
