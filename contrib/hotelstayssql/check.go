@@ -140,6 +140,8 @@ var settings = map[Dialect][]struct{ name, query, effect string }{
 			"a crash of the machine can destroy the database; set it to ON"},
 	},
 	SQLite: {
+		{"file", `SELECT file, file = '' FROM pragma_database_list WHERE name = 'main'`,
+			"all bookings are lost when the connection is closed, because the database is temporary; name a file in the DSN"},
 		{"synchronous", `SELECT synchronous, synchronous < 2 FROM pragma_synchronous`,
 			"a crash of the machine loses the last commits; set it to FULL on every connection"},
 		{"journal_mode", `SELECT journal_mode, journal_mode IN ('off', 'memory') FROM pragma_journal_mode`,

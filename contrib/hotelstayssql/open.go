@@ -25,7 +25,8 @@ type OpenOptions struct {
 // nil, the defaults apply. The caller closes the database.
 //
 // On SQLite the pool has one connection, which goroutines use in turn. Each connection has a busy_timeout
-// of five seconds, journal_mode WAL and synchronous FULL, whatever the DSN says.
+// of five seconds, journal_mode WAL and synchronous FULL, whatever the DSN says. Do not set another journal_mode in the
+// DSN: a second process then fails, because the driver tries to change the mode of an open database.
 func Open(ctx context.Context, driver, dsn string, dialect Dialect, opts *OpenOptions) (*sql.DB, error) {
 	if opts == nil {
 		opts = new(OpenOptions)

@@ -53,6 +53,17 @@ func TestOpenConfiguresSQLiteForTheJournal(t *testing.T) {
 	}
 }
 
+func TestOpenWarnsOfADatabaseWithoutAFile(t *testing.T) {
+	for _, dsn := range []string{"", ":memory:"} {
+		var warned warnings
+		pool, err := hotelstayssql.Open(t.Context(), "sqlite", dsn, hotelstayssql.SQLite,
+			&hotelstayssql.OpenOptions{Migrate: true, Logger: warned.logger()})
+		require.NoError(t, err)
+		require.NoError(t, pool.Close())
+		assert.Contains(t, warned, "file", dsn)
+	}
+}
+
 func TestOpenErrorNamesItsCause(t *testing.T) {
 	for want, open := range map[string]func() (*sql.DB, error){
 		`Open: sql: unknown driver "nobody's"`: func() (*sql.DB, error) {
