@@ -232,6 +232,8 @@ func (d database) failed(err error, call string, args ...any) error {
 var (
 	noTable = regexp.MustCompile(`no such table: hotelstays_|hotelstays_\w+["'] does(n't| not) exist`)
 	busy    = regexp.MustCompile(`database is locked`) // SQLite
+	// A pooler such as PgBouncer has changed the connection between the preparation of a statement and its execution.
+	otherConn = regexp.MustCompile(`prepared statement .*(already exists|does not exist|requires)`)
 )
 
 func (d database) advice(err error) string {
@@ -243,6 +245,8 @@ func (d database) advice(err error) string {
 		return "; check the path: its folder must exist and be writable"
 	case busy.MatchString(err.Error()):
 		return "; another transaction is writing: set busy_timeout, and make this call outside of other transactions"
+	case d.dialect == PostgreSQL && otherConn.MatchString(err.Error()):
+		return "; behind PgBouncer, add default_query_exec_mode=exec (pgx) or binary_parameters=yes (lib/pq) to the DSN"
 	case errors.Is(err, context.DeadlineExceeded) && pool.InUse > 0 && pool.InUse == pool.MaxOpenConnections:
 		return fmt.Sprintf("; all connections of the pool (%d) are in use: commit before this call, or raise SetMaxOpenConns "+
 			"(not on SQLite)", pool.InUse)
