@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestAdvanceConfirmsAndDeliversInOrderOfTime(t *testing.T) {
+func TestAdvanceConfirmsOrdersAndDeliversWebhooksInOrderOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(200, 500, 500, 200)
 		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{opBook: 1}})
@@ -96,11 +96,11 @@ func TestAdvanceWaitsForCallbackAnswers(t *testing.T) {
 	})
 }
 
-func TestCloseEndsAdvance(t *testing.T) {
+func TestCloseEndsARunningCallOfAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()                         // ends although the handler has not read the body
+			<-r.Context().Done()                         // Close ends the ctx although the handler has not read the body
 			w.WriteHeader(http.StatusServiceUnavailable) // the answer may still reach the server
 			ended = true
 		})}})

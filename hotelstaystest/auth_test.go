@@ -95,7 +95,7 @@ func TestCallsNeedAnAllowedMarketAndUser(t *testing.T) {
 	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 }
 
-func TestOAuthTopLevelAnswersWithoutTheEnvelope(t *testing.T) {
+func TestAnswersOfOAuthTokenHaveNoEnvelopeWithOAuthTopLevel(t *testing.T) {
 	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
 	u := &user{t: t, s: s, http: s.Client()}
 	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}

@@ -193,7 +193,7 @@ func TestCancelChargesTheFeeOfTheOffer(t *testing.T) {
 		s := start(t, Config{NoRateLimits: true, CancelCutoff: AtOnce})
 		began := time.Now()
 		minor := func(amount string) int { return must(strconv.Atoi(strings.Replace(amount, ".", "", 1))) }
-		const nights, deadline = 3, 6*24*time.Hour + 18*time.Hour // three days before checkIn, at 18:00
+		const nights, deadline = 3, 6*24*time.Hour + 18*time.Hour // cancellation fees rise three days before checkIn, at 18:00
 		for i, tc := range []struct {
 			at   time.Duration
 			mode string
@@ -238,7 +238,7 @@ func TestSetOrderStatusUndoesACancellation(t *testing.T) {
 	in.must(cancelPath, cancellation("ref", order))
 }
 
-func TestRefusalNamesItsReason(t *testing.T) {
+func TestMessageOfARefusalNamesTheReason(t *testing.T) {
 	s, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
 	in, _ := u.book("ref", 0)
 	other, ids := u.find(nil)

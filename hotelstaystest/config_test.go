@@ -89,7 +89,7 @@ func TestConfigErrorNamesTheField(t *testing.T) {
 	panics(t, faults, func() { NewServer(all) })
 }
 
-func TestConfigSurvivesJSON(t *testing.T) {
+func TestConfigIsTheSameAfterJSONEncodingAndDecoding(t *testing.T) {
 	config := Config{
 		Addr: "0.0.0.0:80", AllowRemote: true, TLS: true, TLSNames: []string{"sandbox", "192.0.2.1"}, HTTP1Only: true, InMemory: true,
 		Compression: true, Seed: 1<<64 - 1, Catalog: Catalog{Countries: 1, EmptyEvery: -1}, Accounts: []Account{{"key", "secret"}},

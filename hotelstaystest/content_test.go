@@ -71,7 +71,7 @@ func TestHotelStaticDetailAndHotelIDListFindHotels(t *testing.T) {
 	u.refused(idListPath, object{}, 400, types.CodeParam, "regionCode")
 }
 
-func TestPlaceHasItsOwnIDAndName(t *testing.T) {
+func TestNoTwoPlacesHaveTheSameIDOrName(t *testing.T) {
 	cfg, _ := Config{Catalog: Catalog{CitiesPerProvince: 60}}.complete()
 	w := newWorld(7, cfg.Catalog)
 	for _, kind := range []placeKind{country, province, city} {
@@ -130,7 +130,7 @@ func TestEqualSeedsMakeEqualCatalogues(t *testing.T) {
 	failIf(t, first == other, "different seeds make the same catalogue")
 }
 
-func TestNumberOutOfRangePanicsOnlyForCities(t *testing.T) {
+func TestCityIDAndCityNamePanicOnAnUnknownIndexButHotelIDsDoesNot(t *testing.T) {
 	s := start(t)
 	all := s.HotelIDs(s.HotelCount())
 	for n, want := range map[int]int{-1: 0, 0: 0, 3: 3, math.MaxInt: len(all)} {

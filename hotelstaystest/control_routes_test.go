@@ -63,7 +63,8 @@ func TestControlAPIInjectsFaults(t *testing.T) {
 	})
 }
 
-// A redelivery is retried like a first delivery. If it fails, an event that was delivered before stays delivered.
+// A redelivery is retried like a first delivery. If an event was delivered before, its state stays delivered even if a
+// redelivery of the event fails.
 func TestRedeliverySendsTheSameEventAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500, 500, 200, 500, 500, 200)

@@ -126,7 +126,7 @@ func TestEventStreamContinuesAfterTheGivenEntry(t *testing.T) {
 			defer l.body.Close()
 			l.next()
 			synctest.Wait()
-			s.Inject(Fault{Kind: FaultCut}) // entries 8, 9 and so on: each replaces the previous entry
+			s.Inject(Fault{Kind: FaultCut}) // makes entries 8, 9 and so on; the ledger keeps only the last entry of kind faults
 			return l.next().id
 		}
 		for _, tc := range []struct{ query, last, want string }{
@@ -157,7 +157,7 @@ func TestCloseEndsEventStreams(t *testing.T) {
 	})
 }
 
-// Two webhooks have changed, so a later entry has replaced the first entry of each.
+// 101 entries are left of 152: the ledger keeps one entry of kind clock, and replaces the entry of a changed webhook.
 func TestPagesOfTheLedgerContainEachEntryOnce(t *testing.T) {
 	l := newLedger(200, new(clock), nil)
 	var recs []*record

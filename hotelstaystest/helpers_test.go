@@ -105,7 +105,7 @@ type user struct {
 	headers map[string]string
 }
 
-// login makes a user of the first account. A judge checks the answers.
+// login makes a user of the first account. Package judge checks each answer that the user receives.
 func login(t testing.TB, s *Server) *user {
 	t.Helper()
 	j := judge.Test(t)
@@ -167,7 +167,8 @@ func (u *user) send(path string, body any) (*reply, error) {
 	})
 }
 
-// exchange calls change with a new request, and sends it. body is JSON text, or a value to encode.
+// exchange makes a request, calls the function change with it, and sends the request. The parameter body is JSON text, or a
+// value to encode.
 func exchange(t testing.TB, client *http.Client, method, url string, body any, change func(*http.Request)) (*reply, error) {
 	text, ok := body.(string)
 	if !ok && body != nil {

@@ -66,7 +66,7 @@ func checkPackage(t *testing.T, p object, code string, decimals int, seen map[st
 	seen["rateComment"] = seen["rateComment"] || p["rateComment"] != nil
 }
 
-func TestAmountsAreExact(t *testing.T) {
+func TestAmountsInMinorUnitsAreWrittenAndConvertedExactly(t *testing.T) {
 	for _, tc := range []struct {
 		minor    int64
 		decimals int

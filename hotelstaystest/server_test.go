@@ -73,7 +73,7 @@ func useAndClose(t *testing.T, s *Server) {
 	failIf(t, s.Ledger().Count("HotelList") != 5, "the closed server has lost requests from its ledger")
 }
 
-func TestClientSendsFromItsAddress(t *testing.T) {
+func TestClientFromSendsFromTheGivenAddress(t *testing.T) {
 	s := NewServer(nil)
 	defer s.Close()
 	u := &user{t: t, s: s, http: s.ClientFrom("127.0.0.9")}

@@ -35,7 +35,7 @@ func withVoucher(t *testing.T, config Config) *user {
 	return u
 }
 
-func TestVoucherAboveTheLimitIsNotInline(t *testing.T) {
+func TestVoucherLargerThanMaxInlineIsOnlyDownloaded(t *testing.T) {
 	u := withVoucher(t, Config{VoucherSize: maxInline + 1, UnsignedVouchers: true}).plain()
 	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, types.CodeVoucherTooLarge, "downloadUrl")
 	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})

@@ -100,7 +100,7 @@ func TestCloseEndsDeliveries(t *testing.T) {
 }
 
 // Other machines must not make the server post to programs on its own machine.
-func TestAllowRemoteRefusesLoopbackCallbacks(t *testing.T) {
+func TestServerWithAllowRemoteDeliversToLoopbackOnlyIfCallbackHostsListsIt(t *testing.T) {
 	rc := &receiver{}
 	web := httptest.NewServer(rc)
 	defer web.Close()
@@ -120,7 +120,7 @@ func TestAllowRemoteRefusesLoopbackCallbacks(t *testing.T) {
 }
 
 // The test uses 0.0.0.0 as a host that is not a loopback address. A connection to it arrives at loopback.
-func TestCallbackHostsReceiveDeliveries(t *testing.T) {
+func TestHostsInCallbackHostsReceiveDeliveriesDespiteStrictCallbacks(t *testing.T) {
 	rc := &receiver{}
 	web := httptest.NewServer(rc)
 	defer web.Close()

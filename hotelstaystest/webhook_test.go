@@ -185,7 +185,7 @@ func verifying(secret string) *receiver {
 	return rc
 }
 
-func TestFaultsChangeDeliveries(t *testing.T) {
+func TestFaultKindDecidesWhenAndHowDeliveriesArrive(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault Fault
 		want  string // kinds of events and times of arrival; * marks a wrong signature
@@ -230,7 +230,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 	failIf(t, strings.Join(got, " ") != want, "got %s\nwant %s", strings.Join(got, " "), want)
 	acted, faults := 0, max(1, f.Times)
 	if f.Kind == FaultDuplicate {
-		faults = 2 // the attempt and its copy
+		faults = 2 // the ledger shows the fault on the attempt and on its copy
 	}
 	for i, e := range s.Ledger().Webhooks() {
 		state := WebhookDelivered
@@ -269,7 +269,7 @@ func TestTriggersSendTheConfiguredEvents(t *testing.T) {
 	})
 }
 
-func TestUnsignedDeliveryHasNoSignature(t *testing.T) {
+func TestDeliveriesHaveNoSignatureIfWebhookConfigIsUnsigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, Unsigned: true}})

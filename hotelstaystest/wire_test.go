@@ -14,10 +14,10 @@ import (
 )
 
 // addFields adds the paths of the JSON fields of a type, each with the JSON type of its values. A type with its own
-// JSON methods has no fields.
+// JSON methods has no fields, unless the type is a whole request or answer.
 func addFields(found map[string]string, path string, t reflect.Type) {
 	switch pointer := reflect.PointerTo(t); {
-	case path == "" && t.Kind() == reflect.Struct && pointer.Implements(reflect.TypeFor[json.Marshaler]()): // a type with its own JSON
+	case path == "" && t.Kind() == reflect.Struct && pointer.Implements(reflect.TypeFor[json.Marshaler]()):
 		addStruct(found, path, t)
 	case pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()), pointer.Implements(reflect.TypeFor[json.Unmarshaler]()),
 		pointer.Implements(reflect.TypeFor[json.Marshaler]()), t == reflect.TypeFor[json.Number]():
@@ -56,7 +56,7 @@ var differingFields = []string{
 	"hotelOrder.rooms.rates", "orders.rooms.rates", // always empty
 }
 
-// The client sends exactly the fields that the sandbox accepts, and reads exactly the fields of its answers.
+// The client sends exactly the fields that the sandbox accepts, and reads exactly the fields of the sandbox's answers.
 func TestSandboxAndClientHaveTheSameFields(t *testing.T) {
 	used := map[string]bool{}
 	for _, op := range operations() {

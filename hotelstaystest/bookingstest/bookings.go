@@ -189,8 +189,8 @@ type failing struct {
 	failures []error
 }
 
-// after returns the result of one call. If the function could not store its row (err), after returns err and does not
-// count the call.
+// after returns the result of one call of the function. The parameter err is the error with which the function failed to
+// store its row. If err is not nil, after returns err and does not count the call.
 func (f *failing) after(err error) error {
 	if err != nil {
 		return err

@@ -177,7 +177,8 @@ func (w *World[Tx]) following(onOrder func(context.Context, Tx, *durable.OrderCh
 	return w.Another(func(o *durable.Options[Tx]) { o.OnOrder = onOrder })
 }
 
-// hasMirror waits until OnOrder has made the caller's copy equal to the service's order, in the given number of changes.
+// hasMirror waits until the caller's copy equals the service's order. The parameter changes is how many times OnOrder must
+// have changed the copy until then.
 func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration) {
 	w.Helper()
 	order, err := w.Clients[0].FindOrder(w.Context(), reference)

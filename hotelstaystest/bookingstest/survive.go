@@ -70,8 +70,8 @@ func (e *Engine[Tx]) Run(ctx context.Context) {
 
 // onOutcome stores an outcome in the booking's row and in a list of all outcomes. Sometimes it fails.
 //
-// A round has two outcomes if its process was frozen during Book, and Book ended without an answer after the first
-// outcome was stored. onOutcome counts the second outcome as the outcome of a further round.
+// A round has two outcomes if its process was frozen during Book: another process stores the first outcome, and then Book
+// ends without an answer. onOutcome counts the second outcome as the outcome of a further round.
 func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	chaostest.MayBlock()
 	reference := outcome.Recovery.CustomerReferenceNo
@@ -103,7 +103,7 @@ func (e *Engine[Tx]) book(ctx context.Context) {
 				return err
 			})
 		}
-		if err != nil { // there is nothing to book, the database is restarting, or a worker must poll
+		if err != nil { // for instance, no booking is open, the database is restarting, or Book had no answer
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
@@ -123,7 +123,7 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 	if rounds > 0 {
 		resp, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
 		if err != nil || !resp.Available() {
-			return "", errors.Join(err, errors.New("the offer of the account is missing"))
+			return "", errors.Join(err, errors.New("the account's offer is not available"))
 		}
 	}
 	return reference, e.InTx(ctx, func(tx Tx) error {
@@ -240,7 +240,7 @@ const (
 	webhookOp = hotelstaystest.OpWebhook
 )
 
-// lifeFaults are added to the faults of chaostest.
+// lifeFaults are faults of Cancel and of webhooks. Survive injects lifeFaults after the faults of chaostest.Inject.
 var lifeFaults = []hotelstaystest.Fault{
 	{Operation: cancelOp, Kind: hotelstaystest.FaultCut, Probability: 0.1},
 	{Operation: cancelOp, Kind: hotelstaystest.FaultCut, Commit: true, Probability: 0.1},
@@ -281,8 +281,10 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, change *durable.OrderCh
 	return byChance(e.StoreOrder(ctx, tx, change))
 }
 
-// onCancel stores how a cancellation has ended. If no order was cancelled, it requests another cancellation. If the round
-// made no order and the reference ends with 5, it requests no cancellation: the order of the next round must stay.
+// onCancel stores how a cancellation has ended. If no order was cancelled, onCancel requests another cancellation.
+//
+// There is one exception: the round made no order, and the reference ends with 5. Then onCancel requests no cancellation,
+// so that the test has bookings whose next order must stay.
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {
@@ -370,8 +372,9 @@ func (w *World[Tx]) OfReference(reference string) durable.Bookings[Tx] {
 	return w.ForAccount(w.Clients[number(reference)%len(w.Clients)].Account())
 }
 
-// checkAccounts checks that the accounts progressed about equally. When a tenth of all bookings was open, at most half of
-// each account's bookings may be open. The parameter outcomes is sorted, the oldest outcome first.
+// checkAccounts checks that the accounts progressed about equally. It looks at the time at which nine tenths of all
+// bookings had ended. At this time, at most half of each account's bookings may have been open. The parameter outcomes is
+// sorted, the oldest outcome first.
 func (w *World[Tx]) checkAccounts(outcomes []chaostest.Outcome) {
 	last := map[string]int{}
 	for i, o := range outcomes {

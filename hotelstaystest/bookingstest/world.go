@@ -44,7 +44,8 @@ type Fleet[Tx any] struct {
 	Open func(durable.Options[Tx]) durable.Bookings[Tx]
 	// Work starts the workers of a process. They run until stop is called or the test ends.
 	Work func(durable.Bookings[Tx]) (stop func())
-	// Pass makes time pass for the open bookings, cancellations and followed orders. It may skip rows that a worker uses.
+	// Pass moves the times of the open bookings, cancellations and followed orders back, as if time had passed. Pass may
+	// leave out rows on which a worker works.
 	Pass func(time.Duration)
 	// Stored returns the latest booking of a reference.
 	Stored func(reference string) Booking
@@ -331,8 +332,8 @@ func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Du
 	w.PassUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
 }
 
-// CancelEnds waits until the caller's row has the ending want, after exactly the number of successful OnCancels in times.
-// Meanwhile it makes time pass in steps.
+// CancelEnds waits until the caller's row has the ending want. The parameter times is how many calls of OnCancel must have
+// succeeded until then. Meanwhile CancelEnds makes time pass in steps.
 func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
 	w.Helper()
 	w.PassUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {

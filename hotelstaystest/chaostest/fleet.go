@@ -73,19 +73,20 @@ type Fleet struct {
 	// Lease is the maximum time until other processes continue the work of a frozen process. If Lease is set, Survive
 	// fails if no booking ends for this time, except while the last tenth of the bookings is open.
 	Lease time.Duration
-	// Freezes is the number of times that a process is frozen: the first for one and a half leases, the second
-	// until all bookings have ended, the third for half a lease, then the same again. Freezes need Unix.
+	// Freezes is the number of times that a process is frozen. The first freeze lasts one and a half leases. The second
+	// lasts until all bookings have ended. The third lasts half a lease. Later freezes repeat these three. Freezes need
+	// Unix.
 	Freezes int
 	// Blocks is the number of handlers that block forever, see [MayBlock]. The process of a blocked handler is
 	// not killed. There must be more processes than Freezes and Blocks together.
 	Blocks int
-	// Hurry moves the times that the service has stored back by d, to make time pass. It must not move the times of a
-	// Book that may be in progress, because the sandbox answers in real time. Survive calls Hurry at most five times per
+	// Hurry subtracts d from the times that the service has stored, as if d had passed. Hurry must not change the times of
+	// a Book that may be in progress, because the sandbox answers in real time. Survive calls Hurry at most five times per
 	// second, while the other functions run. Without Hurry a recovery takes ten minutes, which exceeds the time limit of
 	// Survive for fewer than 600 bookings.
 	Hurry func(ctx context.Context, d time.Duration)
-	// Grace is the maximum time that the processes may take to stop after all bookings have ended. Survive then
-	// closes their input, as [Process.Close] does. If Grace is 0, the processes are killed instead.
+	// When all bookings have ended, Survive closes the input of the processes, as [Process.Close] does. Grace is the
+	// maximum time that the processes may then take to stop. If Grace is 0, Survive kills the processes instead.
 	Grace time.Duration
 	// Seed decides which processes are disturbed, and when.
 	Seed uint64
@@ -204,7 +205,7 @@ func (f *Fleet) disturb(ctx context.Context) error {
 	var stall time.Duration
 	for progress := time.Now(); ; {
 		n, err := f.Ended(ctx)
-		if err := f.alive(); err != nil { // after Ended, because a process may have ended meanwhile
+		if err := f.alive(); err != nil { // called after Ended, because a process may end while Ended runs
 			return err
 		}
 		if ctx.Err() != nil {

@@ -112,7 +112,7 @@ func TestFrozenProcessContinuesAfterThaw(t *testing.T) {
 func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "handle", "")
-	seen := map[string]int{} // the handler of the last line, with the number of its lines in a row
+	seen := map[string]int{} // the only key is the handler that printed the last line; the value counts its lines in a row
 	for lines := 0; max(seen["a"], seen["b"]) < 500; lines++ {
 		if lines == 100 {
 			_, err := fmt.Fprintln(p, "block")
@@ -120,7 +120,7 @@ func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 		}
 		line := lineOf(t, p)
 		seen = map[string]int{line: seen[line] + 1}
-		require.Less(t, lines, 100_000, "both handlers continue") // so many, because the pipe may still contain lines of both
+		require.Less(t, lines, 100_000, "both handlers continue") // a high limit: after "block", the pipe may still contain lines of both
 	}
 	assert.NoError(t, p.Close())
 }
@@ -196,7 +196,7 @@ func TestFrozenAndBlockedProcessesAreNotDisturbed(t *testing.T) {
 	}
 }
 
-func TestFleetStopsItsProcesses(t *testing.T) {
+func TestSurviveWithGraceClosesTheProcessesInsteadOfKillingThem(t *testing.T) {
 	dir := t.TempDir()
 	f := workers(dir, 1)
 	f.Grace = time.Minute
@@ -287,7 +287,8 @@ func (s *service) store(reference string, round int, order string) {
 	s.stored = append(s.stored, chaostest.Outcome{Reference: reference, Round: round, OrderNo: order, At: time.Now()})
 }
 
-// check runs happens, and returns the text of Check's error. The map begun has the number of rounds of each reference.
+// check calls the function happens with a new service, and returns the text of Check's error. The map begun has the number
+// of rounds of each reference.
 func check(t *testing.T, config hotelstaystest.Config, begun map[string]int, happens func(*service)) (problem string) {
 	synctest.Test(t, func(t *testing.T) {
 		config.NoRateLimits = true

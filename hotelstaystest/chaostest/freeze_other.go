@@ -4,8 +4,8 @@ package chaostest
 
 import "errors"
 
-// Freeze stops the process. It works on Unix only.
+// Freeze returns an error, because it can stop a process only on Unix.
 func (p *Process) Freeze() error { return errors.ErrUnsupported }
 
-// Thaw continues a process after Freeze.
+// Thaw returns an error, as Freeze does.
 func (p *Process) Thaw() error { return errors.ErrUnsupported }

@@ -221,7 +221,7 @@ func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func(
 
 func lateRelease(c *leaseCase) {
 	third, k := c.Open(), key()
-	for _, again := range []bool{false, true} { // if again is true, process a also gets the later lease
+	for _, again := range []bool{false, true} { // if again is true, process a has a new lease of the key when it releases the old lease
 		late := mustLease(c, c.a, k)
 		thaw := c.freeze(c.a)
 		release := takeOver(c, c.b, k)

@@ -127,7 +127,7 @@ func send(permit hotelstays.Permit) {
 func rest(c *limiterCase) {
 	c.Helper()
 	giveBack(acquire(c, c.a, limited), acquire(c, c.b, limited))
-	time.Sleep(window / 2) // a limiter may report released slots later
+	time.Sleep(window / 2) // time for all processes to learn that the slots are free
 }
 
 // grantedWithin calls f, which acquires slots. It fails the test if f takes so long that slots of earlier requests may

@@ -12,9 +12,9 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestFairRateLimiter tests that accounts that wait for the same rate limit take turns, and that calls of higher
-// priority go first, in one process and in several processes. A RateLimiter need not be fair, so TestRateLimiter does not
-// test this.
+// TestFairRateLimiter tests that accounts take turns if they wait for the same rate limit. It also tests that calls of
+// higher priority go first. It tests both rules in one process and in several processes. A RateLimiter need not be fair,
+// so TestRateLimiter does not test these rules.
 func TestFairRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, fairPromises, rest)
@@ -42,9 +42,9 @@ func caller(account string, priority hotelstays.Priority) hotelstays.RateLimitRe
 	return hotelstays.RateLimitRequest{Key: limited, Account: account, Priority: priority}
 }
 
-// lastServedAmong lets a number of callers (others) wait with the request other, and then one caller with the request
-// last. It fails the test unless the limiter serves the last caller among the first n callers. It tests this once with
-// all callers in one process, and once with the last caller in another process.
+// lastServedAmong first lets several callers wait, each with the request other. The parameter others is their number. Then
+// it lets a last caller wait with the request last. It fails the test unless the limiter serves the last caller among the
+// first n callers. It does this once with all callers in one process, and once with the last caller in another process.
 func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateLimitRequest) {
 	c.Helper()
 	for _, l := range c.both {

@@ -52,8 +52,8 @@ func TestSuitesFindPlantedFaults(t *testing.T) {
 	}
 }
 
-// plantedFault has the name of a fault, and of the case that finds the fault. An implementation has the fault that its field
-// fault names.
+// plantedFault has the name of a fault, and of the case that finds the fault. An implementation behaves faultily if its field
+// fault is this name.
 type plantedFault struct{ name, caughtBy string }
 
 // planted maps each suite to its planted faults, and to a function that runs the suite with a fault.

@@ -222,7 +222,7 @@ func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok b
 	return release, true, nil
 }
 
-// freeze blocks the calls of a process. With one fault, thaw renews all leases, like a late renewal without a check.
+// freeze blocks the calls of a process. With the fault below, thaw renews all leases, also those of other callers.
 func (s *tokens) freeze() (thaw func()) {
 	open := s.gate.freeze()
 	if s.fault != "renews the lease of another caller, too" {

@@ -218,7 +218,7 @@ func (v *visit) outside() {
 		v.to(-1, "", "somebody else makes an order under the reference", func(s *state) { s.foreign = 1 })
 	}
 	for w := range s.workers {
-		if s.wakes > 0 && (w == 0 || s.skew != 0) { // workers with equal clocks are interchangeable
+		if s.wakes > 0 && (w == 0 || s.skew != 0) { // with equal clocks, both workers would yield the same step
 			v.act(wakes, w, "a webhook wakes the rows", func(s *state) { s.wakes-- })
 		}
 	}

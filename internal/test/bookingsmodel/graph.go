@@ -106,8 +106,8 @@ func (m *model) now(s state) Now {
 }
 
 // Paths returns paths from the beginning of a booking to a state in which nothing is left to do. Together, the paths
-// contain each possible step in each situation: the phases of the rows, and the next operations of the workers. They
-// contain only steps for which keep returns true. Call Paths in a bubble of testing/synctest.
+// contain each possible step in each situation. A situation is the phase of each row and the next operation of each worker.
+// The paths contain only steps for which keep returns true. Call Paths in a bubble of testing/synctest.
 func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	m := w.model()
 	next := func(s state, yield func(Step, state)) {

@@ -127,7 +127,7 @@ type result struct {
 // node is the history of a call: the replies that the call has received. It holds the last reply, and the number of the
 // history before this reply.
 type node struct {
-	parent int32 // before the first reply, minus the number of the call
+	parent int32 // number of the history before the reply; before the first reply, the call with a minus sign
 	reply  reply
 }
 
@@ -279,7 +279,7 @@ func (m *model) Read(ctx context.Context, _ durable.ID) (*durable.Row, error) {
 	return &row, nil
 }
 
-// List is never called.
+// List does nothing, because no call of the model lists rows.
 func (m *model) List(context.Context, durable.Row, bool, int) ([]durable.Row, error) {
 	return nil, nil
 }

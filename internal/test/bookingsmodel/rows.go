@@ -182,7 +182,7 @@ func (t *table) numberOf(stored durable.Row, before int32, received string, from
 		t.sealed = stored.Sealed
 	}
 	if seen := seenText.FindString(r.text); r.kind == followed && seen != "" && seen != seenText.FindString(t.rows[before].text) {
-		r.seen++ // two encryptions of one order differ, so the first encryption stands for all later ones
+		r.seen++ // encryptions of one order differ; each row gets the first of them, so that equal rows get equal numbers
 		what := fmt.Sprint(received, r.seen)
 		if _, known := t.seen[what]; !known {
 			t.seen[what] = seen

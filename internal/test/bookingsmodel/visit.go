@@ -45,7 +45,7 @@ func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
 	v.lastReply = reply{}
 	change(&s)
 	swap := s.skew == 0 && !v.Alone && s.workers[1].compare(s.workers[0]) < 0
-	if swap { // workers with the same clock are interchangeable
+	if swap { // with equal clocks, the state is the same as with swapped workers
 		s.workers[0], s.workers[1] = s.workers[1], s.workers[0]
 	}
 	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, Ends: v.ends, swaps: swap, answer: v.lastReply}, s)
@@ -73,8 +73,8 @@ type stale struct {
 	kind    int
 }
 
-// framed returns the number of the row of a kind, with times that count from the beginning of worker w's call, by the
-// clock of the worker.
+// framed returns the number of the row of a kind after a change of all its times. The new times count from the beginning of
+// worker w's call, by the worker's clock.
 func (s *state) framed(m *model, w, kind int) int32 {
 	return m.move(s.rows[kind], s.workers[w].age-s.clock(w))
 }
@@ -141,8 +141,8 @@ func (v *visit) commit(s *state, w int, age int16, res *result) {
 	v.deliver(s, res.deliveries)
 }
 
-// stale returns the history that replaces history h when the row of a kind changes. In the new history, the version of
-// the row that the call has read is no longer the stored version.
+// stale returns the history that replaces history h after a step has changed the row of a kind. In the new history, each
+// version of this row that the call has read is one version older.
 func (v *visit) stale(h int32, kind int) int32 {
 	to, known := v.stales[stale{h, kind}]
 	if known || h == 0 {
@@ -346,7 +346,7 @@ func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	if !wrote {
 		return
 	}
-	if op != Claim { // a Claim that fails changes nothing
+	if op != Claim { // if a Claim fails, the state stays the same
 		v.fault(w, op, do+ButFails, given(failed, false, v.Breaks.DeliverApart))
 	}
 	v.fault(w, op, do+ButApplied, given(failed, true, false))

@@ -15,8 +15,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// Tx is a transaction. Rows are all rows as the transaction sees them. Seen, Locked and Saved are the rows that it has
-// read, locked and saved.
+// Tx is a transaction. Rows holds all rows, with the changes of the transaction. Seen, Locked and Saved tell which rows the
+// transaction has read, locked and saved.
 type Tx struct {
 	Guarded bool // value of the argument guarded of InTx
 	Rows    map[durable.ID]durable.Row

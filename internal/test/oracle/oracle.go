@@ -18,8 +18,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// essential lists, for each struct, the JSON fields without which it is useless. A mismatch in such a field makes the
-// whole struct a mismatch.
+// essential lists the JSON fields without which a struct is useless. The key is the name of the struct. A mismatch in such a
+// field makes the whole struct a mismatch.
 var essential = map[string]string{
 	"Destination": "id", "DestinationsResponse": "destinations", "Hotel": "id platformHotelId", "HotelIDListItem": "hotelId",
 	"HotelIDListResponse": "hotelIdList", "HotelListResponse": "list hasMore", "HotelMetadata": "hotelId platformHotelId",
@@ -33,7 +33,7 @@ const whole = "QueryOrdersResponse.orders"
 
 type Answer struct {
 	// Invalid means that the text is not JSON. Unusable means that the text is ambiguous. Refused means that the text has
-	// a mismatch in a field that must not be left out. CodeMismatch means that the envelope's code is not an integer. If
+	// a mismatch that makes the whole answer useless. CodeMismatch means that the envelope's code is not an integer. If
 	// several fields are true, the first counts.
 	Invalid, Unusable, Refused, CodeMismatch bool
 
@@ -225,7 +225,7 @@ var wantedKinds = map[reflect.Kind]string{reflect.Struct: "object", reflect.Map:
 	reflect.Bool: "boolean", reflect.Float64: "number", reflect.Int: "integer", reflect.Int64: "integer"}
 
 // wholeNumber returns the digits of an integer, which may be written as 2.0 or 2e1. It returns false if the number is not
-// an integer, or needs more bits.
+// an integer, or needs more bits than the parameter bits allows.
 func wholeNumber(text string, bits int) (string, bool) {
 	const longest = 20
 	if len(text) > longest {

@@ -87,7 +87,7 @@ func BearerToken(token string) hotelstays.TokenCredential {
 	return hotelstays.TokenCredential{Token: types.NewSecret(token)}
 }
 
-// ClientThrough returns a client with a fixed token that sends each call once, through rt.
+// ClientThrough returns a client with a fixed token. The client sends through rt, and makes only one attempt per call.
 func ClientThrough(t testing.TB, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()
 	return newClient(t, "http://127.0.0.1:1", &http.Client{Transport: rt}, BearerToken("token-0001"),
@@ -217,7 +217,8 @@ func Calls(session ...string) map[hotelstays.Operation]Call {
 			}
 		}
 		calls[op] = func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
-			args := []reflect.Value{reflect.ValueOf(client), reflect.ValueOf(&ctx).Elem(), req, reflect.ValueOf(opts)} // works also if ctx is nil
+			// If ctx is nil, CallSlice panics with ValueOf(ctx), but not with Elem.
+			args := []reflect.Value{reflect.ValueOf(client), reflect.ValueOf(&ctx).Elem(), req, reflect.ValueOf(opts)}
 			err, _ := reflect.TypeAssert[error](method.Func.CallSlice(args)[1])
 			return err
 		}
@@ -346,7 +347,7 @@ func LiveHeap() int {
 	return int(sample[0].Value.Uint64())
 }
 
-// Member holds the offsets of a JSON member in a text: where its key begins, where its value begins, and its end.
+// Member holds the offsets of a JSON member in a text: Key is where the key begins, and text[Value:End] is the value.
 type Member struct{ Key, Value, End int }
 
 var memberName = regexp.MustCompile(`"\w+":`)

@@ -30,9 +30,9 @@ func Of[T any](t testing.TB, what string, full, typical, short T) T {
 // Portion selects every n-th case.
 type Portion struct{ every, count int }
 
-// PortionOf returns the portion of the cases to test: all cases with HOTELSTAYS_LONG, one case in short with -short, and
-// otherwise one case in typical. Choose prime numbers: then an inner loop does not select the same cases in each run of
-// the outer loop.
+// PortionOf returns the portion of the cases to test. With HOTELSTAYS_LONG the portion is all cases. Otherwise it is every
+// n-th case, where n is the parameter short with -short, and the parameter typical without -short. Choose prime numbers:
+// then an inner loop does not select the same cases in each run of the outer loop.
 func PortionOf(t testing.TB, typical, short int) *Portion {
 	t.Helper()
 	return &Portion{every: Of(t, "one case in", 1, typical, short)}
