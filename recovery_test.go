@@ -842,7 +842,7 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 
 // For a used reference the service returns its first order. With Expect, an order with other dates is an error, and
 // Changes lists the other differences.
-func TestOrderWithOtherDatesThanExpectedIsAnError(t *testing.T) {
+func TestOnlyOtherDatesThanExpectedAreAnError(t *testing.T) {
 	chosen := portionOf(t, 1, 3)
 	for _, tc := range []struct {
 		name      string

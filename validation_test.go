@@ -436,7 +436,7 @@ func TestCallbackURLMustBePublic(t *testing.T) {
 }
 
 // A token of TokenCredential may be a ticket. An OAuth token is not a ticket.
-func TestBookWithACallbackURLRefusesAnOAuthCredential(t *testing.T) {
+func TestOnlyAnOAuthCredentialForbidsACallbackURL(t *testing.T) {
 	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []types.Scope{types.ScopeBookingWrite}}
 	req := book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" })
 
@@ -449,6 +449,10 @@ func TestBookWithACallbackURLRefusesAnOAuthCredential(t *testing.T) {
 		require.Error(t, err)
 		assert.Len(t, service.Sent, 1, "%T", cred)
 	}
+	service := &fixedAnswer{Status: 403}
+	_, err := clientWith(t, service, hotelstays.TokenCredential{Token: types.NewSecret("t")}).Book(t.Context(), req)
+	require.Error(t, err)
+	assert.Len(t, service.Sent, 1)
 }
 
 // A client of a loopback base URL still refuses all other private addresses.
