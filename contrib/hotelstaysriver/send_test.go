@@ -124,7 +124,9 @@ func TestDatabaseCrashDoesNotLoseTheMarkOfBookOrCancel(t *testing.T) {
 
 func TestInTxIsReadCommittedWithAnyDefault(t *testing.T) {
 	w := newWorld(t, nil)
-	w = w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable" })
+	w = w.reconnect(func(cfg *pgxpool.Config) {
+		cfg.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
+	})
 	require.NoError(t, w.Engine.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
 		var isolation string
 		require.NoError(t, tx.QueryRow(ctx, `SHOW transaction_isolation`).Scan(&isolation))
