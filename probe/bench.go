@@ -26,7 +26,7 @@ func newBench(m *masker) *bench {
 	return &bench{judge: judge.New(&judge.Options{MemoryAge: 24 * time.Hour}), masker: m, found: map[string]*Result{}}
 }
 
-// judges passes an exchange to the judge. For each rule it keeps the first exchange with the worst verdict.
+// judges passes an exchange to the judge. For each rule, judges stores the first exchange with the worst verdict.
 func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 	was := b.judge.Look(of)
 	b.mu.Lock()

@@ -46,7 +46,7 @@ func (b *Booking) check() error {
 	return nil
 }
 
-// allowance holds the bookings of a run, which limit its further bookings.
+// allowance is what the run has booked so far. These bookings limit which offers the run may still book.
 type allowance struct {
 	journal *journal
 	earlier int               // the number of journal entries from earlier runs
@@ -104,7 +104,7 @@ func isFree(o *types.RoomRatePkg, now time.Time) error {
 	case o.RefundableUntil != "" && err != nil:
 		return err
 	case o.RefundableUntil != "" && until.Before(now.Add(freeFor)):
-		return fmt.Errorf("it is refundable only until %s, which is too soon", o.RefundableUntil)
+		return fmt.Errorf("the offer is refundable only until %s, which is less than a day from now", o.RefundableUntil)
 	}
 	times := []time.Time{now, now.Add(freeFor)}
 	for _, step := range o.CancelFees {
@@ -191,7 +191,7 @@ func (s *session) affordable(o *types.RoomRatePkg) error {
 	if more, err := price.Cmp(left); err != nil {
 		return err
 	} else if more > 0 {
-		return fmt.Errorf("it costs %s, and %s is left of -max-total", price, left)
+		return fmt.Errorf("the offer costs %s, but only %s is left of -max-total", price, left)
 	}
 	return isFree(o, s.now())
 }
@@ -220,7 +220,8 @@ func (r *run) confirmed(o stayOffer) (stayOffer, error) {
 
 var oneRoom = []obj{{"adultCount": 1}}
 
-// bookable returns the offer that was booked last, if it can be booked again, or searches for the cheapest offer.
+// bookable returns the same offer as the last time for this number of rooms, if the run can still book this offer. Otherwise
+// bookable searches the city, and returns the cheapest offer that the run can book.
 func (r *run) bookable(rooms []obj) stayOffer {
 	if last, ok := r.allowance.offers[len(rooms)]; ok {
 		if o, err := r.confirmed(last); err == nil {
@@ -312,7 +313,7 @@ func (r *run) cancels(session string) {
 		r.do(call{op: opCancel, session: session, body: noSuchOrder}).allowed()
 		return true
 	})
-	r.log = log // the evidence of the rule is its Book, not these checks
+	r.log = log // removes the checks from the evidence of the rule, because the rule judges only its own Book
 }
 
 // noted writes a booking into the journal before Book is sent.
@@ -361,8 +362,8 @@ func (r *run) outcome(b *booked) {
 	_ = r.allowance.journal.write(b.entry) // if this write fails, the earlier line is enough to find the booking
 }
 
-// unknown reports whether an order may exist that QueryOrders does not show yet. After a refusal with a JSON envelope,
-// one call of QueryOrders is enough, as in Client.BookAndRecover.
+// unknown reports whether an order may exist that QueryOrders does not show yet. After a refusal, one QueryOrders without an
+// order counts as the proof that no order exists.
 func (b *booked) unknown() bool {
 	return b.cause == nil || !b.refusal() && errors.As(b.cause, new(*hotelstays.OutcomeUnknownError))
 }

@@ -116,9 +116,11 @@ const visible = 10 * time.Minute
 // keeping is the time after a cancellation in which the service may still roll the cancellation back.
 const keeping = 5 * time.Minute
 
-// late returns the ended entries of the last day that need another cancellation: the service has an order that the
-// entry does not know, or an order without the status that Cancel announced. First late waits until each Book without
-// an order is ten minutes old, and in a run of all rules until each cancellation is five minutes old.
+// late returns the ended entries of the last day that need another cancellation. For each of these entries, QueryOrders
+// returns an order that the entry does not have, or an order without the status that Cancel announced.
+//
+// Before late calls QueryOrders, it waits until each Book without an order is ten minutes old. In a run of all rules, late
+// also waits until each cancellation is five minutes old.
 func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string
@@ -278,8 +280,8 @@ func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) 
 	}
 }
 
-// settlingRules are tried after the cancellations, because a refusal or a cancellation may turn out to be false minutes
-// later. If they are broken, the report has them even if the user did not select them.
+// settlingRules are rules that a service may break minutes after a refusal or a cancellation. So Run tries these rules last.
+// If the service breaks such a rule, the report contains the rule even if the user did not select it.
 var settlingRules = append(rules("-book", []line{
 	{"book/refused", "a refused Book leaves no order, even ten minutes later", settled(
 		func(e *JournalEntry) bool { return e.Refused != "" }, func(e *JournalEntry) bool { return e.turnedUp }, func(e *JournalEntry) string {
@@ -292,7 +294,8 @@ var settlingRules = append(rules("-book", []line{
 		})},
 }), unasked)
 
-// announced stores the status that Cancel returned, unless open orders may have this status, too.
+// announced stores the status that Cancel returned, if this status proves the cancellation. A status whose meaning is unknown
+// is a proof only if the order had another status before Cancel.
 func (s *session) announced(ref *OrderRef, was, now *types.OrderStatus) {
 	if was == nil || now == nil {
 		return

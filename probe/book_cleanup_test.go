@@ -167,8 +167,8 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 	}
 }
 
-// The order may belong to another program, so it must not be cancelled.
-func TestOrderWithoutACustomerReferenceIsReported(t *testing.T) {
+// Run must not cancel this order, because another program may have made the order.
+func TestErrorOfRunReportsAnOrderWithoutACustomerReference(t *testing.T) {
 	f := bookFaults()["Book refuses an unknown gender but makes an order"]
 	_, err := bookingRun{fault: fault{asked: f.asked, told: func(a *reply) {
 		f.told(a)

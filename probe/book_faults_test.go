@@ -29,8 +29,9 @@ func ofGuest(name string, is, as any) func(*question) {
 	}
 }
 
-// remembers passes each request to change, with values of earlier requests in the map seen: the guests by reference, the
-// reference by guests, the last session and the last offer.
+// remembers passes each request to change, together with the map seen, which has values of earlier requests. The key
+// "session" has the last session, and the key "offer" the last offer. The key of a customer reference has the guests of its
+// last request, as JSON. The key of these guests has the customer reference.
 func remembers(change func(q *question, seen map[string]string)) func(*question) {
 	seen := map[string]string{}
 	return func(q *question) {
@@ -151,8 +152,10 @@ func status(is, as string) func(*reply) {
 	})
 }
 
-// event changes the events before they are signed. A change may set the path to "lost", so that the event is not
-// delivered, to "put", so that it comes by PUT, or to "signed", so that it keeps the signature of the unchanged body.
+// event returns a fault in which change changes each event before the event is signed. The change may set the path:
+//   - "lost": the event is not delivered;
+//   - "put": the event comes by PUT;
+//   - "signed": the event keeps the signature of the unchanged body.
 func event(change func(*question), breaks string) fault {
 	return fault{op: hotelstaystest.OpWebhook, asked: change, breaks: breaks}
 }

@@ -40,7 +40,7 @@ type JournalEntry struct {
 	Time  time.Time  `json:"time"`
 	Made  time.Time  `json:"made"` // when Book was first sent
 	State EntryState `json:"state"`
-	// Recovery has the booking's reference and session. It is used to find the order.
+	// Recovery has the booking's reference and session. Cleanup finds the order with these values.
 	Recovery  *hotelstays.BookingRecovery `json:"recovery"`
 	RatePkgID string                      `json:"ratePkgId"`
 	Price     types.Money                 `json:"price"`
@@ -85,7 +85,8 @@ func (e *JournalEntry) addOrder(o *types.Order) {
 	}
 }
 
-// explains reports whether the entry has the order, and the order has the status that Cancel announced, if any.
+// explains reports whether the entry has the order, and the order's status is no surprise. If Cancel announced a status, every
+// other status is a surprise.
 func (e *JournalEntry) explains(o *types.Order) bool {
 	i := e.index(o)
 	return i >= 0 && (e.Orders[i].Announced == nil || *e.Orders[i].Announced == o.Status)
@@ -106,8 +107,8 @@ type journal struct {
 	broken error
 }
 
-// openJournal locks and reads a journal. It removes an incomplete last line, which a crash leaves behind: Book was
-// not sent yet, or an earlier line names the booking.
+// openJournal locks and reads a journal. A crash may leave an incomplete last line, which openJournal removes. No booking is
+// lost, because a run sends Book only after the first line of the booking is complete.
 func openJournal(path string) (_ *journal, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user chooses the path
 	if err != nil {

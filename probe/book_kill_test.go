@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// part is the part of a process that the test starts and kills: a run, or a Cleanup.
+// part says what the process does that the test starts and kills: a Cleanup if Cleanup is true, otherwise a run.
 type part struct {
 	URL, Key, Secret, Journal string
 	Cleanup                   bool
@@ -88,7 +88,8 @@ func TestCleanupCancelsTheOrdersOfAKilledRun(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { // virtual time, because a proof of absence takes ten minutes
 					cfg := p.config()
 					cfg.HTTPClient = &http.Client{Transport: fault{op: opQueryOrders, asked: func(*question) {
-						if polls++; polls == 4 { // QueryOrders 3 is the first poll; then an hour passes in the sandbox
+						// The first poll is QueryOrders 3. Before QueryOrders 4 arrives, an hour passes in the sandbox.
+						if polls++; polls == 4 {
 							srv.Advance(time.Hour)
 						}
 					}}.before(through)}

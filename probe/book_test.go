@@ -115,7 +115,7 @@ func TestNoBookingRuleIsBrokenByTheSandbox(t *testing.T) {
 }
 
 func TestRunFindsTheMeaningOfEachOrderStatus(t *testing.T) {
-	portion := testsize.PortionOf(t, 1, 4) // the last variant differs from the first in every number
+	portion := testsize.PortionOf(t, 1, 4) // with -short only the last variant, whose status numbers differ from the defaults
 	for variant := range testsize.SomeOf(portion, []hotelstaystest.Variants{
 		{}, {NullOrders: true}, {OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 5, Cancelled: 2, Pending: 3}},
 		{BusinessFailureStatus: http.StatusConflict, NullOrders: true,
@@ -349,7 +349,7 @@ func TestEntryIsInTheJournalOnlyIfItIsOnDisk(t *testing.T) {
 	testkit.AssertFile(t, path, nil)
 }
 
-func TestBookingNeedsALimitAndAJournal(t *testing.T) {
+func TestRunRefusesAConfigWithoutMaxTotalOrAJournal(t *testing.T) {
 	for _, b := range []Booking{{}, {Journal: "j"}, {MaxTotal: eur("5")}, {MaxTotal: eur("0"), Journal: "j"},
 		{MaxTotal: eur("-5"), Journal: "j"},
 		{MaxTotal: types.Money{Amount: "5"}, Journal: "j"}, {MaxTotal: eur("5"), Journal: "j", Callback: &Callback{}}} {

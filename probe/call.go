@@ -201,7 +201,7 @@ func (a *answer) member(name string) string {
 	return "absent"
 }
 
-// number returns the value of a header. If it is not a number, the rule breaks.
+// number returns the value of a header. If the value is not a number, the rule ends as Broken.
 func (a *answer) number(header string) int64 {
 	n, err := strconv.ParseInt(a.raw.header.Get(header), 10, 64)
 	breaks(err != nil, "%s of %s is %q instead of a number", header, a.op, a.raw.header.Get(header))
@@ -264,7 +264,8 @@ func (p place) named(format string, args ...any) string {
 	return at + ": " + fmt.Sprintf(format, args...)
 }
 
-// strange is the value of a place whose path does not exist in the answer. It says what is there instead.
+// strange is the type of the value of a place whose path does not exist in the answer. The value is always "nothing". The
+// method shown returns a value of this type without quotes, unlike a text from the answer.
 type strange string
 
 // shown describes the value in a few words, without personal data.

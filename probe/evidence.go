@@ -25,7 +25,7 @@ const (
 	maxExcerpt = 4 << 10  // maximum bytes of a body in the evidence
 	maxText    = 2 << 10  // maximum bytes of a finding or of a reason
 
-	maxEvidence = 10 // maximum number of exchanges in the evidence of a rule: its last exchanges
+	maxEvidence = 10 // maximum number of exchanges in the evidence of a rule; the last exchanges are kept
 )
 
 // Exchange is a request and its answer, without secrets and personal data.
@@ -215,7 +215,8 @@ func (m *masker) header(h http.Header) map[string]string {
 	return out
 }
 
-// maskedNames are the JSON names whose values are masked, nested values too. They are in lower case, without underscores.
+// maskedNames are the JSON names whose values are masked, nested values too. The list has these names in lower case and without
+// underscores, because copy compares names in this form.
 var maskedNames = []string{"ticket", "token", "accesstoken", "refreshtoken", "appsecret", "clientsecret", "firstname", "lastname", "email",
 	"phone", "passportnumber", "dateofbirth", "holder", "guests", "downloadurl", "verifyurl", "base64", "signature"}
 

@@ -287,7 +287,8 @@ func shared() func(*reply) {
 func blocked() func(*reply) {
 	var until time.Time
 	return func(a *reply) {
-		if left := time.Until(until); left > 0 && left < 2500*time.Millisecond { // the first half second belongs to the same burst
+		// A request in the first half second was sent at the same time as the request that got HTTP 429, and is not refused.
+		if left := time.Until(until); left > 0 && left < 2500*time.Millisecond {
 			a.tooMany()
 		} else if a.status == http.StatusTooManyRequests {
 			until = time.Now().Add(3 * time.Second)
@@ -340,7 +341,7 @@ func TestRunDoesNotWaitForARetryAfterOfADay(t *testing.T) {
 	}
 }
 
-func TestResultNamesTheLeastPatienceThatItsRuleNeeds(t *testing.T) {
+func TestReasonOfAnUntriedRuleNamesTheLeastPatienceThatTheRuleNeeds(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) { c.Only, c.Patience = []string{"session/life"}, time.Minute })
 	require.NoError(t, err)
 	assert.Equal(t, "the session is first tried after 5m0s; -patience must be at least that long", report.Results[0].Reason)

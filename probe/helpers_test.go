@@ -148,8 +148,8 @@ func sized(least, most int) func(any) bool {
 	}
 }
 
-// takes replaces the value is of a member in requests by the value as, or removes the member if as is nil. The service then
-// seems to accept a wrong value, or to have another default.
+// takes returns a change of requests in which a member (name) has a value (is). The change replaces this value by another value
+// (as), or removes the member if as is nil. The service then seems to accept a wrong value, or to have another default.
 func takes(name string, is, as any) func(*question) {
 	return func(q *question) {
 		if q.asks(name, is) {
@@ -195,7 +195,8 @@ func headed(name, value string) func(*reply) {
 	}
 }
 
-// sets changes a member in the data of successes. The value may be a func of the object with the member, or nil to remove it.
+// sets changes a member in the data of successes. The value nil removes the member. If the value is a function, its argument is
+// the object that has the member, and its result is the new value.
 func sets(path string, value any) func(*reply) {
 	return func(a *reply) {
 		if a.data != nil {

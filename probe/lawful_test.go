@@ -118,8 +118,8 @@ func noneIsBroken(t *testing.T, service string, report *Report, weak string) {
 	}
 }
 
-// cancelling changes answers as if each cancellation were in progress: the order has the status as, and the voucher is
-// pending.
+// cancelling changes answers as if each cancellation were in progress. A cancelled order gets another status (as), and its
+// voucher is pending.
 func cancelling(as string) func(*reply) {
 	return func(a *reply) {
 		status("3", as)(a)

@@ -63,8 +63,9 @@ func (r *run) order() *booked {
 	})
 }
 
-// spare makes a second booking, for the rules that may cancel it. It has two rooms, the longest passport number and all forms
-// of a gender, unless no such offer exists or the service refuses them.
+// spare makes a second booking, for the rules that may cancel this booking. The booking has the longest passport number, all
+// forms of a gender, and two rooms if such an offer exists. If the service refuses this Book, spare sends a Book with only one
+// gender. If the service also refuses that Book, spare sends a Book with only one room.
 func (r *run) spare() *booked {
 	return r.world.spare.get(r, "a second booking", func() *booked {
 		how := sending{rooms: twoRooms, genders: []string{"f", "Other", "UNSPECIFIED", "m"},
@@ -81,7 +82,8 @@ func (r *run) spare() *booked {
 				how.rooms = oneRoom
 				b = r.book(how)
 			}
-			r.order() // if the service refuses an ordinary booking, too, the passport number is not the reason
+			// If the service refuses an ordinary Book, too, the passport number is not the reason. Then order skips the rule.
+			r.order()
 		}
 		return r.made(b)
 	})
@@ -181,8 +183,8 @@ func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Dura
 	}
 }
 
-// means adds a status to list, a field of StatusMeanings such as Confirmed. The rule breaks if the configured facts give
-// the status another meaning.
+// means adds a status to list, a field of StatusMeanings such as Confirmed. If the facts gave the status another meaning
+// before, the rule ends as Broken.
 func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 	s := &r.facts.StatusMeanings
 	known := s.StateOf(status)
@@ -247,7 +249,8 @@ func (r *run) cancelling(b *booked) call {
 		"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}}
 }
 
-// cancelled waits until the first booking is confirmed, and cancels it. A service may refuse an earlier Cancel.
+// cancelled waits until the first booking is confirmed, and cancels it. A service may refuse to cancel an
+// order that is not confirmed yet.
 func (r *run) cancelled() *booked {
 	return r.world.cancel.get(r, "a cancellation", func() *booked {
 		b := r.order()

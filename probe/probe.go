@@ -156,7 +156,7 @@ func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (lef
 	return nil
 }
 
-// add adds a result to the report. It does not call Progress for the rules that were not tried because ctx ended.
+// add adds a result to the report. After the end of ctx, add calls Progress only for rules that were tried.
 func (s *session) add(ctx context.Context, report *Report, result Result) {
 	report.Results = append(report.Results, result)
 	if s.cfg.Progress != nil && (ctx.Err() == nil || result.State != NotTried) {
@@ -242,7 +242,7 @@ func start(ctx context.Context, cfg Config) (*session, error) {
 	through.Transport = &recorder{base: cmp.Or[http.RoundTripper](through.Transport, http.DefaultTransport), masker: s.masker, bench: s.bench}
 	s.http = through
 	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat([]hotelstays.Option{
-		hotelstays.WithTimeout(2 * time.Minute), // long enough for a wait that Retry-After asks for
+		hotelstays.WithTimeout(2 * time.Minute), // includes the wait after a Retry-After, at most one minute
 	}, cfg.Options, []hotelstays.Option{
 		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(newPaced(cfg.Share)),
 	})...)

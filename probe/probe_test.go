@@ -294,7 +294,7 @@ func (f fakeT) Errorf(string, ...any)                { *f.failed = append(*f.fai
 func (f fakeT) Skip(...any)                          {}
 func (f fakeT) Fatal(args ...any)                    { *f.failed = append(*f.failed, fmt.Sprint(args...)) }
 
-func TestSuiteFailsForABrokenRule(t *testing.T) {
+func TestFunctionTestFailsForABrokenRuleAnOpenOrderOrAnInvalidConfig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed []string
 		cfg, _ := sandboxed(t, hotelstaystest.Config{}, faults["Ticket accepts a ttl above the limit"])

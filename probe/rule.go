@@ -22,8 +22,8 @@ type Rule struct {
 	// Promise is a sentence that must hold, or a question that the rule answers.
 	Promise string `json:"promise"`
 	// Needs names the option of the program without which the rule is not tried: -book (Config.Booking), -burst (Burst),
-	// -callback (Booking.Callback), HOTELSTAYS_CLIENT_ID (OAuth) or -patience (Patience). If it is "", the rule only
-	// reads. In a Result it may also say that the run got no answer to which the rule applies.
+	// -callback (Booking.Callback), HOTELSTAYS_CLIENT_ID (OAuth) or -patience (Patience). If Needs is "", the
+	// rule makes and changes no order. In a Result, Needs may also say that the run got no answer to which the rule applies.
 	Needs string `json:"needs,omitempty"`
 
 	try func(*run) // nil: package judge tries the rule with each answer
@@ -89,7 +89,8 @@ func lastRules() []Rule {
 	return all
 }
 
-// blamed are rules that become Broken, not NotTried, if the step before them breaks: no other rule checks that step.
+// blamed are rules that need an earlier step, such as a second booking, which no other rule checks. If the step fails because
+// of the service, these rules become Broken, not NotTried.
 var blamed = []string{"book/passport-largest", "cancel/status", "voucher/cancelled", "webhook/delivered"}
 
 // selected reports whether names is empty, or has the name of r, of its group or of its section, in upper or lower case.
@@ -99,8 +100,8 @@ func (r Rule) selected(names []string) bool {
 	})
 }
 
-// selectedRules returns the rules to try before the cancellations. For a selected rule of package judge, these are the
-// rules of its group, because the judge needs their answers.
+// selectedRules returns the rules to try before the cancellations. If names select one of the lastRules,
+// selectedRules also returns the other rules of its group, because the last rule judges their answers and bookings.
 func selectedRules(names []string) []Rule {
 	groups := slices.Clone(names)
 	for _, r := range lastRules() {

@@ -71,7 +71,8 @@ func (r *run) compared(b *booked) {
 	r.find("%s", diff)
 }
 
-// bookRequests are rules that send Book or Cancel with a change. A refused Book must leave no order.
+// bookRequests are rules that send a valid Book or Cancel in which at most one value was changed. A refused Book must leave no
+// order.
 var bookRequests = rules("-book", []line{
 	{"book/token", "Book without a token gets HTTP 401", ask(opBook, refuses(401, 0), changes("Authorization", nil))},
 	{"book/session", "Book without a known session is refused", ask(opBook, refusal, changes("Session-Id", nil, noSession))},
@@ -257,7 +258,7 @@ func windows(start, end time.Time) (all []any) {
 // longAgo is a time before every order.
 var longAgo = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// emptyWindows contain no order, in each form of a window.
+// emptyWindows is a time window before every order, in every form that the document allows.
 var emptyWindows = windows(longAgo, longAgo)
 
 // inAndOut returns filter values that match an order, and filter values that do not match it, in every form. The

@@ -165,7 +165,7 @@ var stays = func() (all []obj) {
 // walk is a rule that reads all pages of a listing.
 type walk struct {
 	op    operation
-	sorts []string // values of sortBy: each is tried in a further walk, and the judge checks its order
+	sorts []string // for each value, the rule reads the listing again with sortBy; the judge checks the order of the hotels
 }
 
 const (

@@ -165,7 +165,7 @@ func (r *run) anew() {
 	r.session = &s
 }
 
-// search makes the shared search of the run, which the rules read.
+// search returns an answer of HotelList that all rules of the run share. The first call sends the request.
 func (r *run) search() *search {
 	return r.world.search.get(r, "a search with offers", func() *search {
 		a := r.list(obj{"pageSize": 10})
@@ -198,7 +198,7 @@ func (r *run) offer() *offer {
 	})
 }
 
-// lawful returns a valid call of op. It names orders that do not exist, unless op is ofSpare or ofEnded.
+// lawful returns a valid call of op. The comment of ofSpare says which orders the call names.
 func (r *run) lawful(op operation) call {
 	c := call{op: op, body: obj{"customerReferenceNo": unknownReference}}
 	switch op {
