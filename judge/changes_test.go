@@ -8,8 +8,9 @@ func offerX(room, all string) string {
 		`"rate":{"netRate":{"currency":"EUR","amount":` + room + `}},"totalRate":{"netRate":{"currency":"EUR","amount":` + all + `}}}`
 }
 
-// changes lists changes of the exchanges that life records. The field at names the changed exchange. The field found lists the
-// rules that the change breaks, each with the first wrong path.
+// changes lists changes of the exchanges that the function life records. Each change replaces old by new in the exchange with the
+// name at, as the method spoken.changed does. The field found lists the rules that the judge then finds broken, each with the
+// first wrong path.
 var changes = []struct{ at, old, new, found string }{
 	{"search", `"rating":4.5`, `"rating":4.5.5`, "envelope/success code, envelope/success msg, envelope/success data"},
 	{"search", `"hasMore":true}}`, `"hasMore":true}}7`, "envelope/success code, envelope/success msg, envelope/success data"},

@@ -99,7 +99,7 @@ func basic(x *exam, o value) {
 func hotelList(x *exam, o value) {
 	hotels := o.get("list")
 	x.paged("list", hotels, x.asked, o, 50)
-	// Without hotels nobody needs the session, so a missing session breaks only value/members, which is a Doubt.
+	// If the list has no hotels, nobody needs the session. A missing session then breaks only value/members, which is a Doubt.
 	rule := ""
 	if hotels.len() == 0 {
 		rule = "value/members"
@@ -170,7 +170,7 @@ func (x *exam) sorted(hotels value, by string) {
 func aHotel(x *exam, h value) {
 	id, platform, rooms := h.get("id").str(), h.get("platformHotelId").str(), h.get("rooms")
 	for room := range rooms.all() {
-		if repeated := room.get("hotelId").str(); id != "" { // without this id, a room may name any id of the hotel
+		if repeated := room.get("hotelId").str(); id != "" { // if the hotel's id is missing, a room may name any id of the hotel
 			x.is("list/room-hotel", repeated == id || repeated == platform, room.get("hotelId"), "the hotel's id")
 		}
 	}
@@ -199,7 +199,7 @@ func aHotel(x *exam, h value) {
 }
 
 // keepsCheapest remembers the offers of a hotel in a search without maxRatesPerHotel. In the same search with
-// maxRatesPerHotel, it requires the cheapest of these offers.
+// maxRatesPerHotel, keepsCheapest requires that the hotel has exactly the cheapest of these offers.
 func (x *exam) keepsCheapest(id string, rooms value, prices []priced, most int, capped bool) {
 	amounts := make([]float64, len(prices))
 	for i, price := range prices {

@@ -67,7 +67,7 @@ type Judge struct {
 	looking sync.Mutex // guards memory, asked and told
 	memory  *memory
 	asked   document // the body of the request that is judged
-	told    document // the body of its answer, or of the event
+	told    document // the body of the answer or of the event that is judged
 }
 
 // New returns a Judge. opts may be nil.

@@ -239,7 +239,7 @@ func (r *recorder) Errorf(format string, a ...any) {
 	r.failed = append(r.failed, fmt.Sprintf(format, a...))
 }
 
-func TestJudgeTestFailsOnlyForViolations(t *testing.T) {
+func TestJudgeOfATestFailsTheTestOnlyForViolations(t *testing.T) {
 	failing := &recorder{}
 	j := judge.Test(failing)
 	call(t, j, "/api/trade/cancel", "", `{"code":100000400,"msg":"no"}`, whole)
@@ -248,7 +248,7 @@ func TestJudgeTestFailsOnlyForViolations(t *testing.T) {
 	assert.Len(t, failing.failed, 1, "%v", failing.failed)
 }
 
-func TestGradeFollowsTheNameOfTheRule(t *testing.T) {
+func TestNameOfARuleDeterminesItsGrade(t *testing.T) {
 	for _, r := range judge.Rules() {
 		want := judge.Violation
 		switch {

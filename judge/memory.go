@@ -94,7 +94,7 @@ type (
 		cancelled                    time.Time
 		holder                       uint64         // the hash of the holder's name
 		guests                       map[uint64]int // the room of each guest, by the hash of the guest's name
-		passports                    []string       // the last five characters of each passport number; an order may show four
+		passports                    []string       // the last five characters of each passport number; an order may show only four of them
 		rooms, version               int            // version is the version of the voucher
 	}
 	link struct{ digest string }

@@ -32,7 +32,7 @@ func (k kind) String() string {
 // node is a JSON value. In the list of nodes, the values inside a list or object follow its node. The field next is the index
 // after the last of these nodes.
 type node struct {
-	key, from, to, next int32 // in the text, a member's name begins at key; the value begins at from, and ends before to
+	key, from, to, next int32 // a member's name begins at text[key]; its value is text[from:to]
 	in                  int32 // the node of the list or object that contains the value
 	// twin is the node of the rate, if this node is a totalRate with the same text. Such a totalRate shares the rate's members.
 	twin  int32
@@ -79,7 +79,7 @@ func (d *document) read(body []byte, f *field) bool {
 	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
 	end := d.value(0, 0, 0, 0, f, 0)
 	if end < 0 || d.space(end) != len(body) {
-		d.nodes, d.mismatches, d.met = d.nodes[:0], d.mismatches[:0], d.met[:0] // mismatches and met hold indexes of nodes
+		d.nodes, d.mismatches, d.met = d.nodes[:0], d.mismatches[:0], d.met[:0] // mismatches and met hold indexes of nodes, so clear them, too
 	}
 	return len(d.nodes) > 0
 }

@@ -16,7 +16,7 @@ import (
 // of the answer, or a member of an earlier answer.
 type sameness struct {
 	rule, ops string
-	what      string // the member that must be equal: a type, its member, and a path inside the member
+	what      string // the member that must be equal, such as Rate.netRate.currency: a type, its member, and a path inside the member
 	// source names the expected value. Examples: asked.checkIn is a member of the request, and header.Currency is a
 	// header of the request. told.Session-Id is a header of the answer. offer.checkIn is the check-in of the offer that
 	// the request names. If the member of the request is a list, every element of the list is allowed.

@@ -137,9 +137,10 @@ func life(test *testing.T) []spoken {
 	return append(append(t.said, events...), spoken{"event again", events[1].Exchange})
 }
 
-// changed replaces old by new in the answer, or in the request if the name of the exchange begins with ">". The
-// parameter old is a text of the body, the name of a header with a colon, or "status:". If old is "clock:", new is
-// added to the time of the exchange.
+// changed replaces the text old by new in the body of the answer. If old is the name of a header and a colon, new is the
+// header's value, and an empty new removes the header. If the name of the exchange begins with ">", changed changes the
+// body or the header of the request instead. If old is "status:", new is the HTTP status. If old is "clock:", new is added
+// to the time of the exchange.
 func (s spoken) changed(t *testing.T, old, new string) judge.Exchange {
 	ex, request := s.Exchange, s.name[0] == '>'
 	header, body := &ex.Header, &ex.Body

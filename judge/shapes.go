@@ -15,9 +15,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// shapes lists the documented types, each with its members and their types. A member with ! is required. A member with
-// ~ is expected, although the document does not require it. [] marks a list, and | separates the values of an
-// enumeration. In a list with ?, required members of the elements may be missing.
+// shapes lists the documented types, each with its members and their types. A member with ! is required. If a
+// member with ~ is missing, the finding is a Doubt, because the document does not require the member. [] marks a list,
+// and | separates the values of an enumeration. In a list with ?, required members of the elements may be missing.
 const shapes = `
 I18N en string zh string ar string
 Money currency! currency amount! amount

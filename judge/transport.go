@@ -129,7 +129,7 @@ func (j *Judge) linked(url string) bool {
 	return recall[link](j.memory, "link", url) != nil
 }
 
-// copied is a body that keeps a copy of what is read from it. At its end it passes the exchange to the judge.
+// copied is a body that keeps a copy of the bytes that were read. At the end of the body, copied passes the exchange to the judge.
 type copied struct {
 	io.ReadCloser
 	judge *Judge

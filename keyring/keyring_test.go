@@ -34,7 +34,7 @@ func seal(t *testing.T, r *keyring.Ring, plain string) []byte {
 	return sealed
 }
 
-func TestEveryRingWithTheKeyOpensSealedData(t *testing.T) {
+func TestRingOpensDataThatAnotherRingSealedWithTheSameKey(t *testing.T) {
 	for _, plain := range []string{"", "text", "\x00\xff"} {
 		first := seal(t, ring(t, oldKey), plain)
 		second := seal(t, ring(t, oldKey), plain)
@@ -47,7 +47,7 @@ func TestEveryRingWithTheKeyOpensSealedData(t *testing.T) {
 	}
 }
 
-func TestRingOpensDataOfEarlierVersions(t *testing.T) {
+func TestRingOpensDataThatAnEarlierVersionOfThePackageSealed(t *testing.T) {
 	stored, err := hex.DecodeString("01fed1c7d7c65f5201612e5c672639799640edb5df8c5f8a5fce7644ea26577f1229f427cf4a")
 	require.NoError(t, err)
 	plain, err := ring(t, oldKey).Open("place", stored)

@@ -111,8 +111,8 @@ func (q *Queue[V]) next() *lane {
 	return first
 }
 
-// Remove removes a caller whose ctx has ended, and reports whether it was waiting. If the caller was not waiting, Pop has
-// already returned its value: then release the slot that the caller got.
+// Remove removes a caller whose ctx has ended, and reports whether the caller was waiting. If the caller was not waiting,
+// Pop has already returned the caller's value, and you must release the slot that the caller got.
 func (q *Queue[V]) Remove(p Place) (waited bool) {
 	if p.caller == nil {
 		return false

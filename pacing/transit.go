@@ -7,13 +7,14 @@ import "time"
 // PermitResult says when the request arrived at the service, as far as the answer proves it. It is zero if there was no
 // answer.
 type PermitResult struct {
-	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
-	// minus Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
+	// ArrivedBy is the latest time at which the request can have arrived. The client subtracts the header
+	// Server-Cost-Milliseconds from FirstByte. The client subtracts one millisecond less than the header says, because the
+	// service may round the header up. Zero means unknown.
 	ArrivedBy time.Time
 	// FirstByte is when the answer began. If ArrivedBy is unknown, FirstByte proves only that the request had arrived by
 	// this time.
 	FirstByte   time.Time
-	RateLimited bool // the answer was a 429, and a call of Pause follows
+	RateLimited bool // the answer was a 429; the client then also calls RateLimiter.Pause
 }
 
 // Transit estimates when a request has arrived, from the answers of this minute and of the minute before. Set
@@ -22,8 +23,9 @@ type PermitResult struct {
 type Transit struct {
 	Window time.Duration // the time over which the service counts requests
 	Margin time.Duration // the service may count a request this long after its arrival; a limiter must wait for Window plus Margin
-	// Enough is how many answers of a minute must prove an arrival before Transit relies on the longest proved transit.
-	// Use ten times the rate limit. With 0, Transit never relies on the longest proved transit.
+	// Enough is a number of answers. Transit relies on the longest proved transit only if at least this many answers of the
+	// minute before have proved when their request arrived. Use ten times the rate limit. If Enough is 0, Transit never
+	// relies on the longest proved transit.
 	Enough  int
 	Last429 time.Time // time of the last 429, which proves that an estimate was wrong; zero before the first 429
 
@@ -50,9 +52,9 @@ func (t *Transit) Learn(left time.Time, r PermitResult, now time.Time) {
 }
 
 // ArrivedBy returns the time by which a request has arrived, and whether the answer proves this time. The parameter
-// left is when the request was sent. The returned time is r.ArrivedBy, but at most the time of the answer's first byte.
-// After a recent 429 the time is later. Without a proof the time is an estimate, which the answer to a later request
-// may prove wrong.
+// left is when the request was sent. The returned time is r.ArrivedBy. If r.ArrivedBy is zero, the returned time is an
+// estimate, which the answer to a later request may prove wrong. After a recent 429 the returned time may be later than
+// r.ArrivedBy. The returned time is never after the first byte of the answer.
 func (t *Transit) ArrivedBy(left time.Time, r PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {
@@ -86,8 +88,8 @@ func (t *Transit) distrust(now time.Time) time.Duration {
 
 // proved returns how long a request may be in transit: 1.25 times the longest transit that an earlier answer proved. If
 // fewer than Enough answers of the minute before prove a transit, the result is at least one window, because requests
-// of a burst are slower. If there were only answers without a proof, the result is 0, because otherwise each caller
-// would wait a window for each answer.
+// of a burst are slower. If answers came, but no answer proves a transit, the result is 0. With a result of one window,
+// each slot would stay in use for up to one window longer.
 func (t *Transit) proved() time.Duration {
 	longest := max(t.this.longest, t.last.longest)
 	longest += longest / 4

@@ -26,7 +26,7 @@ func (t *I18N) String() string {
 }
 
 // In returns the text in a language. Only the base language counts: "ar", "ar-AE" and "ar_AE" return the Arabic text. If
-// that text is missing, In returns String.
+// that text is missing, In returns the text of String.
 func (t *I18N) In(language string) string {
 	if t == nil {
 		return ""

@@ -10,7 +10,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// ErrCurrencyMismatch is returned by arithmetic on two currencies. Nothing is converted.
+// ErrCurrencyMismatch is returned by Add and Cmp if the two amounts have different currencies. The methods of Money convert no
+// amount.
 var ErrCurrencyMismatch = errors.New("the currencies differ")
 
 // ErrAmount is returned for an amount that is empty or not a JSON number. A missing amount is never 0.
@@ -39,7 +40,7 @@ type Money struct {
 }
 
 // NewMoney returns an amount with the digits of d: 120.50 stays "120.50". If the exponent of d is beyond ±64,
-// Decimal of the result is an error.
+// the method Decimal of the result returns an error.
 func NewMoney(currency string, d decimal.Decimal) Money {
 	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent { // StringFixed could write so many digits that they fill the memory
 		return Money{Currency: currency, Amount: json.Number(fmt.Sprintf("%se%d", d.Coefficient(), d.Exponent()))}
@@ -47,8 +48,8 @@ func NewMoney(currency string, d decimal.Decimal) Money {
 	return Money{Currency: currency, Amount: json.Number(d.StringFixed(-min(d.Exponent(), 0)))}
 }
 
-// Decimal returns the amount for exact arithmetic. An amount that is empty, malformed or
-// longer than 256 characters is ErrAmount, never 0.
+// Decimal returns the amount for exact arithmetic. If the amount is empty, malformed or longer than 256 characters, Decimal
+// returns an error that wraps ErrAmount.
 func (m Money) Decimal() (decimal.Decimal, error) {
 	if m.Amount == "" {
 		return decimal.Decimal{}, fmt.Errorf("%w: the amount is missing", ErrAmount)

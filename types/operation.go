@@ -58,8 +58,9 @@ func (op Operation) RateLimit() int {
 	return 0
 }
 
-// Timeout returns the time limit of a call of op that has neither WithTimeout nor a deadline of ctx. After that time, a
-// Book with this limit has certainly ended. For an operation without a method, Timeout returns a minute.
+// Timeout returns the time limit of a call of op that has neither WithTimeout nor a deadline of ctx. A Book
+// with this time limit has certainly ended when this time has passed since its start. If op is an operation for
+// hotelstays.Client.Do that has no method of its own, Timeout returns a minute.
 func (op Operation) Timeout() time.Duration {
 	switch op {
 	case "Ticket", "OAuthToken":

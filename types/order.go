@@ -18,8 +18,8 @@ const (
 )
 
 // OrderStatusUnreadable is set by the client if the status in the answer is not a JSON number;
-// ResponseMeta.Mismatches lists the field. The state of the order is then unknown, and two unreadable statuses may
-// differ.
+// ResponseMeta.Mismatches lists the field. The state of the order is then unknown. Two orders with
+// OrderStatusUnreadable may have different states.
 const OrderStatusUnreadable OrderStatus = -1
 
 // Order is a booking as the service stores it.
@@ -45,7 +45,7 @@ type Order struct {
 	// totals.
 	NetRate   Money  `json:"netRate"`
 	GrossRate *Money `json:"grossRate,omitempty"`
-	// RespectGrossRate reports whether the seller must keep to GrossRate.
+	// RespectGrossRate reports whether the seller must sell at the price GrossRate.
 	RespectGrossRate bool `json:"respectGrossRate,omitempty"`
 	// CancelTime has no documented meaning. It does not prove a cancellation.
 	CancelTime    Timestamp `json:"cancelTime,omitempty"`

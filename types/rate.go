@@ -13,7 +13,7 @@ type Rate struct {
 	CommissionableRate *Money `json:"commissionableRate,omitempty"`
 	NetRate            Money  `json:"netRate"` // always sent
 	GrossRate          *Money `json:"grossRate,omitempty"`
-	// RespectGrossRate reports whether the seller must keep to GrossRate.
+	// RespectGrossRate reports whether the seller must sell at the price GrossRate.
 	RespectGrossRate bool `json:"respectGrossRate,omitempty"`
 }
 
@@ -116,7 +116,8 @@ type RoomRatePkg struct {
 // It returns an error if t is zero, or if the offer does not decide the fee. Then show the traveller CancelFees and
 // RateComment. The fee is undecided if
 //
-//   - a deadline is not an instant, or is t itself, or all deadlines have passed;
+//   - a deadline is not an ISO 8601 time with a UTC offset;
+//   - a deadline is t itself, or all deadlines have passed;
 //   - the fee has no amount or no currency, or is negative;
 //   - two steps with the same deadline have different fees;
 //   - the fee and RefundableMode contradict each other at t.

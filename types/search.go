@@ -58,7 +58,7 @@ type AvailabilityStatus int
 type ExchangeRateSnapshot struct {
 	Date Date `json:"date,omitempty"`
 	// USD maps a lower-case currency code to its rate. Only the currencies that are needed are sent.
-	// Which way a rate converts is undocumented.
+	// From which currency to which currency a rate converts is undocumented.
 	USD map[string]json.Number `json:"usd,omitempty"`
 }
 

@@ -22,8 +22,8 @@ const redacted = "[redacted]"
 // encoding/json print "[redacted]"; dumps by reflection show an address or masked bytes. The
 // client sends the value. Compare secrets with Equal; == does not compile.
 //
-// JSON does not keep secrets: if you encode a request and decode it again, its secrets are "[redacted]", and the
-// client refuses it.
+// JSON does not keep secrets: if you encode a request and decode the JSON again, the secrets of the request are
+// "[redacted]". The client refuses to send such a request.
 type Secret struct {
 	_ [0]func() // makes == a compile error
 	// masked is a pointer, because package fmt does not follow a pointer to a string.
@@ -63,16 +63,16 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString returns String.
+// GoString returns the text of String.
 func (s Secret) GoString() string { return s.String() }
 
-// Format writes String, whatever the verb.
+// Format writes the text of String, whatever the verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// LogValue returns String for slog.
+// LogValue returns the text of String for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText returns String for encoding/json and other encoders.
+// MarshalText returns the text of String for encoding/json and other encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText sets the value of the secret to text.
@@ -84,7 +84,8 @@ func (s *Secret) UnmarshalText(text []byte) error {
 // Token is a token and its expiry.
 type Token struct {
 	Value Secret
-	// Expiry is wall-clock time, which processes share. Zero means unknown.
+	// Expiry is when the token expires. Processes that share the token compare Expiry with their own wall clocks. Zero means
+	// unknown.
 	Expiry time.Time
 }
 
@@ -97,8 +98,9 @@ var maskKey = func() (key [32]byte) {
 
 const nonceSize = 16 // bytes
 
-// mask returns a nonce and the masked value. Each value has its own keystream: with a shared keystream, a reader who knows
-// one value could read the other. The nonce is a hash of the value, so that reflect.DeepEqual finds equal secrets equal.
+// mask returns a nonce and the masked value. Each value has its own keystream: if two values shared a keystream, a reader
+// who knows one value could read the other value. The nonce is a hash of the value, so reflect.DeepEqual reports that
+// equal secrets are equal.
 func mask(value string) string {
 	mac := hmac.New(sha256.New, maskKey[:])
 	_, _ = io.WriteString(mac, value)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMoneyKeepsItsDigits(t *testing.T) {
+func TestMoneyKeepsTheDigitsOfItsJSON(t *testing.T) {
 	for _, literal := range []string{"0", "120.50", "100", "0.001", "1234567890123456789.123456789", "-3.10", "1E+2", "1e-7", "0.10"} {
 		var m Money
 		require.NoError(t, json.Unmarshal([]byte(`{"currency":"KWD","amount":`+literal+`}`), &m))
@@ -107,7 +107,7 @@ func TestInvalidAmountIsAnErrorAndNeverZero(t *testing.T) {
 }
 
 // The time to parse an amount grows with the square of its length, so a hostile amount of some megabytes would take hours.
-func TestAmountsBeyond256CharactersAreRefused(t *testing.T) {
+func TestDecimalRefusesAmountsBeyond256Characters(t *testing.T) {
 	for _, endless := range []string{strings.Repeat("9", 100_000), "0." + strings.Repeat("9", 100_000)} {
 		_, err := eur(json.Number(endless)).Decimal()
 		require.ErrorIs(t, err, ErrAmount)
@@ -127,7 +127,7 @@ func TestMoneyPrintsAmountAndCurrency(t *testing.T) {
 	assert.Equal(t, "no amount", Money{}.String())
 }
 
-func TestDateIsACalendarDay(t *testing.T) {
+func TestDateIsConvertedToAndFromATime(t *testing.T) {
 	day, err := Date("2028-02-29").Time()
 	require.NoError(t, err)
 	assert.Equal(t, time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC), day)
@@ -139,7 +139,7 @@ func TestDateIsACalendarDay(t *testing.T) {
 	}
 }
 
-func TestTimestampNeedsAnOffset(t *testing.T) {
+func TestTimeReadsOnlyTimestampsWithAUTCOffset(t *testing.T) {
 	want := time.Date(2027, 1, 2, 15, 4, 5, 0, time.UTC)
 	for _, good := range []Timestamp{
 		"2027-01-02T15:04:05Z", "2027-01-02T19:04:05+04:00", "2027-01-02T19:04:05+0400", "2027-01-02T19:04:05+04",

@@ -120,7 +120,7 @@ func TestPageMustListEveryPackageThatAMinorVersionMayChange(t *testing.T) {
 	}
 }
 
-func TestBreakingChangeMustBeAnnounced(t *testing.T) {
+func TestCompareRequiresThatTheChangelogAnnouncesABreakingChange(t *testing.T) {
 	for name, test := range map[string]struct {
 		next, released, changelog string
 		want                      string // part of the error's text

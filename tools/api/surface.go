@@ -89,7 +89,7 @@ func (w *writer) named(named *types.Named) {
 	values := types.NewMethodSet(named)
 	for method := range types.NewMethodSet(types.NewPointer(named)).Methods() {
 		f := method.Obj().(*types.Func)
-		// A method that is promoted from another package belongs to the line of its embedded field.
+		// A method that is promoted from another package needs no line: the line of the embedded field names the type with the method.
 		if !f.Exported() || len(method.Index()) > 1 && f.Pkg() != w.pkg {
 			continue
 		}

@@ -21,7 +21,7 @@ type cell struct {
 	name      string
 	op        hotelstays.Operation
 	transport string // a key of origin.Addresses.BaseURLs
-	prefix    string // beginning of the URL path: requests a small page, or compression
+	prefix    string // beginning of the URL path: origin.SmallPage requests a small page, and origin.GzipPrefix a compressed answer
 	load      measure.Load
 	before    connection
 }
@@ -112,8 +112,8 @@ func (r row) ratio(of figure, client, base string) measure.Spread {
 	return measure.SpreadOf(ratios)
 }
 
-// mean returns the mean of a figure over all calls of all rounds. Use it for allocations, because the median of the rounds
-// depends on the state of the sync.Pools.
+// mean returns the mean of a figure over all calls of all rounds. Use mean for allocations: the median of the rounds depends on
+// the state of the sync.Pools.
 func (r row) mean(of figure, client string) float64 {
 	var sum float64
 	var calls int

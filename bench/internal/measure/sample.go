@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Sample is the mean cost of one call. Batch, Peak and Calls are about all calls together.
+// Sample is the cost of the calls of one Take. Except for Batch, Peak and Calls, each field is the mean of one call.
 type Sample struct {
 	CPU    float64 // seconds of CPU time, in user and system mode, including the garbage collector
 	Wall   float64 // seconds that a caller waits for its answer
-	Batch  float64 // seconds in which each caller gets one answer
+	Batch  float64 // seconds that all calls took together, divided by the number of calls of one caller
 	Byte   float64 // seconds until the first byte of the answer, as in Arrival
 	First  float64 // seconds until the first hotel, as in Arrival
 	Allocs float64
@@ -29,9 +29,10 @@ type Sample struct {
 // and until the first hotel.
 type Arrival struct{ Byte, Hotel time.Duration }
 
-// Load says how often Take makes a call. All Callers call at the same time, each at least once, until AtLeast has passed. If
-// Warm is set, each caller first makes one unmeasured call, to open connections and fill pools. Before, if set, is called
-// before each call, and is not measured.
+// Load says how often Take makes a call. All callers call at the same time. Each caller makes at least one call, and makes
+// further calls until AtLeast has passed. If Warm is set, each caller first makes one call that is not measured, to open
+// connections and fill pools. If Before is set, each caller calls Before before each of its calls. The field Sample.Wall
+// does not include the time of Before.
 type Load struct {
 	Callers int
 	AtLeast time.Duration

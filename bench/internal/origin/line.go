@@ -28,8 +28,8 @@ const (
 	segment       = 8 << 10       // number of bytes that are sent as one piece
 	initialWindow = 10 * 1460     // TCP window of a new connection, in bytes
 	largestWindow = 32 << 20      // maximum TCP window, in bytes: the limit of the receiver
-	idleTimeout   = 200e6         // after a round trip and these nanoseconds without data, the TCP window is initialWindow again
-	shortQueue    = 2 * 1_000_000 // nanoseconds; if the waiting bytes need more, the sender waits
+	idleTimeout   = 200e6         // nanoseconds; after a round trip and this time without data, the TCP window is initialWindow again
+	shortQueue    = 2 * 1_000_000 // nanoseconds; if the line needs more time for the waiting bytes, answer waits for the line
 )
 
 type shared struct {
@@ -133,7 +133,7 @@ func later(to net.Conn, arrived func(n int)) chan<- packet {
 		defer to.Close()
 		for p := range packets {
 			time.Sleep(time.Until(p.at))
-			_, _ = to.Write(p.bytes) // if the connection is closed, the next read fails and ends the loop
+			_, _ = to.Write(p.bytes) // if the connection is closed, chunks can no longer read, and then no further packets come
 			arrived(len(p.bytes))
 		}
 	}()

@@ -14,7 +14,7 @@ import (
 )
 
 // Each address returns the prepared answer, also over a simulated line.
-func TestEachAddressUsesItsProtocol(t *testing.T) {
+func TestEachServerAnswersWithTheProtocolOfItsTransport(t *testing.T) {
 	addresses, end := origin.Listen(origin.Handler(nil))
 	defer end()
 	untrust, err := origin.Trust(addresses.Certificate)

@@ -24,7 +24,7 @@ const (
 
 // Addresses has the base URLs of the servers, and their TLS certificate.
 type Addresses struct {
-	BaseURLs    map[string]string // by transport, or by the result of Over
+	BaseURLs    map[string]string // each key is a transport, such as TLSHTTP1, or a result of Over
 	Certificate []byte            // of the two TLS servers, in PEM
 }
 
@@ -91,8 +91,8 @@ func Start() (addresses Addresses, stop func(), err error) {
 }
 
 // Trust makes this process trust the server's certificate, so that each client can keep its
-// default transport. Call it before the first TLS connection. It does not work on macOS and
-// Windows.
+// default transport. Call Trust before the first TLS connection. On macOS and Windows, Trust has no
+// effect, because Go ignores SSL_CERT_FILE there.
 func Trust(certificate []byte) (undo func(), err error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
