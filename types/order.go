@@ -45,7 +45,7 @@ type Order struct {
 	// totals.
 	NetRate   Money  `json:"netRate"`
 	GrossRate *Money `json:"grossRate,omitempty"`
-	// RespectGrossRate reports whether the seller must sell at the price GrossRate.
+	// RespectGrossRate reports whether the seller must honour GrossRate.
 	RespectGrossRate bool `json:"respectGrossRate,omitempty"`
 	// CancelTime has no documented meaning. It does not prove a cancellation.
 	CancelTime    Timestamp `json:"cancelTime,omitempty"`

@@ -13,7 +13,7 @@ type Rate struct {
 	CommissionableRate *Money `json:"commissionableRate,omitempty"`
 	NetRate            Money  `json:"netRate"` // always sent
 	GrossRate          *Money `json:"grossRate,omitempty"`
-	// RespectGrossRate reports whether the seller must sell at the price GrossRate.
+	// RespectGrossRate reports whether the seller must honour GrossRate.
 	RespectGrossRate bool `json:"respectGrossRate,omitempty"`
 }
 
