@@ -61,7 +61,7 @@ func (t TicketCredential) secret(ctx context.Context) (types.Secret, error) {
 func (t TicketCredential) fetch(ctx context.Context, c *Client, secret types.Secret) (types.Secret, time.Duration, error) {
 	req := t.request()
 	req.AppSecret = secret
-	resp, err := invokeQueued(ctx, c, OpTicket, req)
+	resp, err := invoke(ctx, c, OpTicket, req, queued)
 	if err != nil {
 		return types.Secret{}, 0, err
 	}
@@ -116,7 +116,7 @@ func (o OAuthCredential) secret(ctx context.Context) (types.Secret, error) {
 func (o OAuthCredential) fetch(ctx context.Context, c *Client, secret types.Secret) (types.Secret, time.Duration, error) {
 	req := o.request()
 	req.ClientSecret = secret
-	resp, err := invokeQueued(ctx, c, OpOAuthToken, req)
+	resp, err := invoke(ctx, c, OpOAuthToken, req, queued)
 	if err != nil {
 		return types.Secret{}, 0, err
 	}
@@ -146,6 +146,10 @@ func (t TokenCredential) callbacks() bool                              { return 
 func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Secret, time.Duration, error) {
 	return t.Token, 0, nil
 }
+
+// queued is the option of token requests. Many accounts may wait for the few slots of Ticket, so the wait for a slot is not
+// part of the time limit.
+var queued = []CallOption{callOption(func(s *settings) { s.queued = true })}
 
 // secretSource refuses a credential that has both a fixed secret and a function that returns the secret. If only the
 // function is set, a placeholder becomes the fixed secret, because the caller refuses an empty secret.

@@ -92,10 +92,7 @@ func awaitNext(start time.Time) time.Time {
 
 func transient(err error) bool {
 	var api *APIError
-	if _, ok := errors.AsType[*ValidationError](err); ok {
-		return false
-	}
-	if errors.Is(err, ErrAmbiguousReference) {
+	if _, invalid := errors.AsType[*ValidationError](err); invalid || errors.Is(err, ErrAmbiguousReference) {
 		return false
 	}
 	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)

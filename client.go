@@ -127,7 +127,6 @@ type invocation struct {
 	client  *Client
 	cancel  context.CancelFunc
 	input   validation
-	queued  bool // the time limit begins only when the rate limiter grants a slot
 	watch   *observation
 	outcome error // the error of the call; errPanicked until the call has ended
 }
@@ -137,21 +136,6 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 	if err != nil {
 		return nil, err
 	}
-	return complete[R](x, req)
-}
-
-// invokeQueued is like invoke, for a token request. The time limit begins when the rate limiter grants a slot, because
-// many accounts may wait for the few slots of Ticket.
-func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P]) (P, error) {
-	x, err := begin(ctx, c, op, operations[op], req, c.collect(op, operations[op], nil))
-	if err != nil {
-		return nil, err
-	}
-	x.queued = true
-	return complete[R](x, req)
-}
-
-func complete[R any, P responseTo[R]](x *invocation, req requestFor[P]) (P, error) {
 	defer x.end()
 	resp := P(new(R))
 	x.into, x.call.Decoder = resp, &x.exchange
@@ -283,7 +267,7 @@ func (x *invocation) limitTime() {
 		return
 	}
 	timeout := cmp.Or(x.set.Timeout, x.op.Timeout())
-	if x.queued {
+	if x.set.queued {
 		x.call.AttemptTimeout, timeout = timeout, maxTokenWait
 	}
 	if !bounded || time.Until(deadline) > timeout {

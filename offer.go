@@ -58,12 +58,7 @@ type Tolerance struct {
 // CompareOffer compares the offer that the traveller saw with the current offer, which CheckAvail returns. Amounts are
 // compared by value: 120.5 equals 120.50. A part that only one offer has is a difference. A nil offer has no parts.
 func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
-	if seen == nil {
-		seen = &types.RoomRatePkg{}
-	}
-	if now == nil {
-		now = &types.RoomRatePkg{}
-	}
+	seen, now = cmp.Or(seen, &types.RoomRatePkg{}), cmp.Or(now, &types.RoomRatePkg{})
 	var d OfferDiff
 	d.amounts(types.OfferNetTotal, totals(&seen.TotalRate.NetRate), totals(&now.TotalRate.NetRate))
 	d.amounts(types.OfferGrossTotal, totals(seen.TotalRate.GrossRate), totals(now.TotalRate.GrossRate))
@@ -89,12 +84,7 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 // is reported. Their rates, taxes and cancellation fees are not compared: whether these are per room or per order is
 // undocumented.
 func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
-	if offer == nil {
-		offer = &types.RoomRatePkg{}
-	}
-	if order == nil {
-		order = &types.Order{}
-	}
+	offer, order = cmp.Or(offer, &types.RoomRatePkg{}), cmp.Or(order, &types.Order{})
 	var d OfferDiff
 	textIfSet := func(field types.OfferField, seen, now string) {
 		if now != "" {

@@ -155,8 +155,9 @@ func onlyMethods(methods ...Operation) optionScope {
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
 	CallOptions
-	test  string // the value of the header Test, made from TestFlags
-	given uint64 // has a bit for each option of the call, but not for options of the client
+	test   string // the value of the header Test, made from TestFlags
+	queued bool   // a token request: its time limit begins when the rate limiter grants a slot
+	given  uint64 // has a bit for each option of the call, but not for options of the client
 	faults
 }
 

@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,14 +104,9 @@ type RateLimiterOptions struct {
 // Among calls of one priority, accounts that wait for one budget take turns, so that a busy account delays only itself.
 // Within an account, the first caller is served first. An account that waits alone gets all slots.
 func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
-	l := &processLimiter{margin: 10 * time.Millisecond, processes: 1, windows: make(map[RateLimitKey]*ratelimit.Window)}
-	if opts != nil && opts.Margin != 0 {
-		l.margin = max(0, opts.Margin)
-	}
-	if opts != nil {
-		l.processes, l.weight = max(1, opts.Processes), opts.Weight
-	}
-	return l
+	opts = cmp.Or(opts, &RateLimiterOptions{})
+	return &processLimiter{margin: max(0, cmp.Or(opts.Margin, 10*time.Millisecond)), processes: max(1, opts.Processes),
+		weight: opts.Weight, windows: make(map[RateLimitKey]*ratelimit.Window)}
 }
 
 // processLimiter has a window for each key that was used or paused. A key without a rate limit has a window only after a
