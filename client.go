@@ -46,7 +46,8 @@ type Client struct {
 	policy       transport.Policy
 	quota        *transport.RetryQuota
 	bodySizes    map[Operation]*atomic.Int64 // size of the last answer of each operation, in bytes
-	log          *slog.Logger
+	logger       *slog.Logger                // as WithLogger received it; derived clients start from it
+	log          *slog.Logger                // logger with the account, because clients of several accounts may share a logger
 }
 
 // Credential is what a client authenticates with: a TicketCredential, an OAuthCredential or a TokenCredential.

@@ -67,7 +67,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		c.http.Transport, c.streams.Transport = defaultTransport{}, defaultTransport{}
 	}
 	c.configure(&cfg)
-	c.authenticate()
+	c.tokens = c.newTokenCache()
 	return c, nil
 }
 
@@ -92,12 +92,12 @@ func (c *Client) WithCredential(cred Credential, opts ...Option) (*Client, error
 	if err != nil {
 		return nil, err
 	}
-	other.authenticate()
+	other.tokens = other.newTokenCache()
 	return other, nil
 }
 
 func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Client, error) {
-	cfg := config{settings: c.defaults, traceIDFrom: c.traceIDFrom, log: c.log, observers: slices.Clip(c.observers), maxBody: c.policy.MaxBody,
+	cfg := config{settings: c.defaults, traceIDFrom: c.traceIDFrom, log: c.logger, observers: slices.Clip(c.observers), maxBody: c.policy.MaxBody,
 		voucherHosts: slices.Clip(c.voucherHosts)}
 	eachOption(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
 	const shared = "can be set only in New: the client that %s returns shares it with the original client"
@@ -122,7 +122,10 @@ func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Clie
 
 // configure sets the fields that may differ between clients that share connections.
 func (c *Client) configure(cfg *config) {
-	c.defaults, c.traceIDFrom, c.log, c.observers = cfg.settings, cfg.traceIDFrom, cfg.log, cfg.observers
+	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
+	c.fingerprint = hex.EncodeToString(sum[:16])
+	c.logger, c.log = cfg.log, cfg.log.With(slog.String("account", c.fingerprint))
+	c.defaults, c.traceIDFrom, c.observers = cfg.settings, cfg.traceIDFrom, cfg.observers
 	c.defaults.given = 0
 	c.policy.MaxBody, c.voucherHosts = cfg.maxBody, cfg.voucherHosts
 }
@@ -137,12 +140,6 @@ func (c *config) credential(cred Credential) Credential {
 	cred.validate(&v)
 	c.faults = v.faults
 	return cred
-}
-
-func (c *Client) authenticate() {
-	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
-	c.fingerprint = hex.EncodeToString(sum[:16])
-	c.tokens = c.newTokenCache()
 }
 
 func (c *Client) newTokenCache() *token.Cache {

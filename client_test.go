@@ -96,6 +96,20 @@ func TestNewValidatesTheCredential(t *testing.T) {
 	}
 }
 
+func TestEachLogLineNamesTheAccountOfItsClientOnce(t *testing.T) {
+	srv, _ := newSandbox(t)
+	logged := &bytes.Buffer{}
+	base := newClient(t, srv, bearerToken("unused"), hotelstays.WithLogger(slog.New(slog.NewTextHandler(logged, nil))))
+	derived, err := base.WithCredential(ticketOf(srv))
+	require.NoError(t, err)
+	derived, err = derived.With(hotelstays.WithMarket("DE"))
+	require.NoError(t, err)
+	require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), derived))
+	assert.Contains(t, logged.String(), `msg="token fetched" account=`+derived.Account()+" lifetime")
+	assert.Equal(t, 1, strings.Count(logged.String(), "account="), logged.String())
+	assert.NotEqual(t, base.Account(), derived.Account())
+}
+
 // The client that WithCredential returns also has the options, the token store and the connections of its base client.
 func TestWithCredentialDoesNotChangeTheTokenOrOptionsOfItsBaseClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -200,8 +200,8 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 
 			require.NoError(t, err)
 			level := map[bool]string{true: "WARN", false: "INFO"}[tc.state == hotelstays.BookingUnverified]
-			assert.Contains(t, logged.String(), fmt.Sprintf(`level=%s msg="recovery ended" state=%s reference=ref-1 polls=%d`+"\n",
-				level, tc.state, outcome.Recovery.Polls))
+			assert.Contains(t, logged.String(), fmt.Sprintf(`level=%s msg="recovery ended" account=%s state=%s reference=ref-1 polls=%d`+"\n",
+				level, log.Account(), tc.state, outcome.Recovery.Polls))
 			assert.Equal(t, 1, strings.Count(logged.String(), `msg="recovery ended"`)+strings.Count(logged.String(), `msg="recovery interrupted"`))
 			for _, poll := range w.Ledger().Requests(hotelstays.OpQueryOrders) {
 				assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(`{"customerReferenceNos":["ref-1"]}`))), poll.BodySHA256,
@@ -709,7 +709,7 @@ func TestInterruptedRecoveryReturnsARecoveryToContinueFrom(t *testing.T) {
 			outcome, err := client.BookAndRecover(ctx, w.offer.Request("ref-1"))
 
 			require.ErrorIs(t, err, context.Canceled)
-			assert.Contains(t, logged.String(), `level=WARN msg="recovery interrupted" state=open reference=ref-1`)
+			assert.Contains(t, logged.String(), `level=WARN msg="recovery interrupted" account=`+client.Account()+` state=open reference=ref-1`)
 			assert.ErrorContains(t, err, `"ref-1"`)
 			assert.NotContains(t, err.Error(), "safe to call again")
 			assert.Equal(t, tc.ends, time.Since(start).Seconds(), "the recovery ends with ctx")

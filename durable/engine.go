@@ -337,8 +337,14 @@ func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{},
 // booking, and reads the order of a cancellation or a followed order. Call Wake from a webhook handler with the
 // event's reference, but after the event's transaction has ended: Wake writes in separate transactions. Wake does not
 // change a booking that is unknown, has ended or waits for Send. For such a booking Wake returns no error.
+// For an account without a client, Wake logs a warning.
 func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
+	if e.client == nil && e.account != "" {
+		e.log.WarnContext(ctx, "Wake has no effect yet: Options.Clients has no client of this account; "+
+			"check that the account is the result of Client.Account",
+			slog.String("reference", customerReferenceNo))
+	}
 	err := cmp.Or(wake(ctx, e, KindBooking, customerReferenceNo, booking.wake),
 		wake(ctx, e, KindCancel, customerReferenceNo, cancellation.wake),
 		wake(ctx, e, KindOrder, customerReferenceNo, followed.wake))

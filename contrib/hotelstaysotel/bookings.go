@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ const lookWithin = 10 * time.Second
 // Call Unregister of the result to remove the gauges. The error names every instrument that the meter provider refuses,
 // with the reason.
 func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metric.Registration, error) {
+	if v := reflect.ValueOf(bookings); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errors.New("hotelstaysotel: ObserveBookings: bookings is nil; create the journal first") // a collection would panic
+	}
 	m := opts.meters().Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
 	var problems []error
 	count := func(name, unit, description string) metric.Int64ObservableGauge {

@@ -89,6 +89,9 @@ func TestGaugesCountTheStoredBookingsAndCancellations(t *testing.T) {
 		<-sent
 		_, err = hotelstaysotel.ObserveBookings(engine, &hotelstaysotel.Options{MeterProvider: refusing{}})
 		assert.ErrorIs(t, err, assert.AnError)
+		engine = nil
+		_, err = hotelstaysotel.ObserveBookings(engine, options)
+		assert.ErrorContains(t, err, "bookings is nil")
 	})
 }
 

@@ -74,7 +74,7 @@ func ExampleNew_withTraceIDs() {
 }
 
 // journal stands for your Journal of hotelstayssql, or your Bookings of hotelstaysriver.
-var journal durable.Bookings[*memstore.Tx]
+var journal durable.Bookings[*memstore.Tx] = new(durable.Engine[*memstore.Tx])
 
 // The gauges are read at each collection of the meter provider.
 func ExampleObserveBookings() {
