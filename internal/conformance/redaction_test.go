@@ -652,7 +652,7 @@ func TestErrorsOfATokenStoreHideTheToken(t *testing.T) {
 		hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
 	for _, call := range []string{"Store", "CompareAndDelete"} {
-		assert.Contains(t, log.String(), "continues without the store\" call="+call+` error="unknown command,`+
+		assert.Contains(t, log.String(), "continues without the store\" account="+c.Account()+" call="+call+` error="unknown command,`+
 			` beginning with: '[redacted] of [redacted]'"`)
 	}
 	checkNoLeak(t, "log", log.String())
