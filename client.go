@@ -91,8 +91,9 @@ func (c *Client) CloseIdleConnections() {
 // String returns the base URL in the form hotelstays.Client(https://host.example).
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
-// Account identifies the environment and the account. It is the same in every process, and holds no secret. It is the
-// Fingerprint of a BookingRecovery, and the Account of a RateLimitRequest.
+// Account identifies the environment and the account. It is the same in every process, and holds no secret. A new
+// secret of the same key does not change it, but each TokenCredential counts as a separate account. It is the Fingerprint
+// of a BookingRecovery, the Account of a RateLimitRequest, and the attribute account of log lines.
 func (c *Client) Account() string { return c.fingerprint }
 
 // LogValue names the environment and the account.

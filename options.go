@@ -245,8 +245,8 @@ func WithTraceIDFrom(id func(ctx context.Context) string) Option {
 }
 
 // WithLogger sets the logger. Attempts are logged at level debug. Retries, token renewals and ends of recoveries are logged
-// at level info. Events that need attention, such as each HTTP 429, are logged at level warn. No secret, token or passport
-// number is logged.
+// at level info. Events that need attention, such as each HTTP 429, are logged at level warn. Each line has the attribute account,
+// the result of Client.Account. No secret, token or passport number is logged.
 func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
