@@ -94,7 +94,7 @@ func TestEachErrorHasAnErrorTypeThatTheREADMELists(t *testing.T) {
 	})
 }
 
-func TestEachFailedAttemptHasItsErrorType(t *testing.T) {
+func TestEventOfEachFailedAttemptHasItsErrorType(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		for _, c := range []struct {
 			kind   any

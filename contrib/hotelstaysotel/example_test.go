@@ -33,9 +33,11 @@ func ExampleNew() {
 }
 
 // With otelhttp below the client, each attempt has its own client span. The filter keeps only POST requests, which
-// all operations use. It excludes downloads of voucher documents, because otelhttp records whole URLs, and everyone
-// with such a URL can read the document. Your transport replaces the client's transport, so raise MaxIdleConnsPerHost: the
-// default of 2 is too low.
+// all operations use. So otelhttp does not record the URLs of voucher documents. Everyone with such a URL can read the
+// document.
+//
+// Your transport replaces the client's transport. So raise MaxIdleConnsPerHost: with its default of 2, most parallel
+// calls would open a new connection.
 func ExampleNew_withOtelHTTP() {
 	observer, err := hotelstaysotel.New(nil)
 	if err != nil {
@@ -56,8 +58,8 @@ func ExampleNew_withOtelHTTP() {
 	// Output:
 }
 
-// The API's Trace-Id is the id of the caller's trace, if the caller has started a span. The spans of this package
-// start after the Trace-Id is chosen.
+// The API's Trace-Id is the id of the caller's trace, if the caller has started a span. The client chooses the Trace-Id
+// before the spans of this package start, so the Trace-Id cannot come from these spans.
 func ExampleNew_withTraceIDs() {
 	client, err := hotelstays.New(baseURL, credential,
 		hotelstays.WithTraceIDFrom(func(ctx context.Context) string {

@@ -23,8 +23,8 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider records the metrics. Default: the global provider.
 	MeterProvider metric.MeterProvider
-	// ClientSpans gives the spans of calls the kind client instead of internal. Service maps need it, unless the
-	// client's transport makes a client span for each request. Spans of helpers are always internal.
+	// ClientSpans gives the spans of calls the kind client instead of internal. Set ClientSpans if you use a service map
+	// and the client's transport makes no client spans. Spans of helpers are always internal.
 	ClientSpans bool
 }
 
@@ -84,8 +84,8 @@ func (o *observer) helperEnd(ctx context.Context, info hotelstays.CallInfo) {
 	o.end(ctx, errorType(info.Err, nil), nil)
 }
 
-// start starts a span, and stores it in ctx under the key o for the function end. When the call ends, the current span
-// of ctx may belong to another observer.
+// start starts a span, and stores it in ctx under the key o. The function end cannot use the current span of ctx,
+// because that span may belong to another observer.
 func (o *observer) start(ctx context.Context, kind trace.SpanKind, name attribute.Key, start hotelstays.CallStart) context.Context {
 	attrs := append(serverAttributes(start.BaseURL), name.String(string(start.Operation)))
 	ctx, span := o.tracer.Start(ctx, "hotelstays."+string(start.Operation), trace.WithSpanKind(kind), trace.WithAttributes(attrs...))

@@ -37,7 +37,7 @@ func (refusingMeter) Float64ObservableGauge(string, ...metric.Float64ObservableG
 	return nil, assert.AnError
 }
 
-func TestNewReportsARefusedInstrument(t *testing.T) {
+func TestNewFailsIfTheMeterProviderRefusesAnInstrument(t *testing.T) {
 	observer, err := hotelstaysotel.New(&hotelstaysotel.Options{MeterProvider: refusing{}})
 	assert.Zero(t, observer)
 	assert.ErrorIs(t, err, assert.AnError)

@@ -22,7 +22,7 @@ import (
 var private = []string{"Firstofguest", "Lastofguest", "Firstofholder", "Lastofholder", "holder@mail.example", "5550100",
 	"PASSPORT-77", "1984-07-06", "reference-55", "userref-33", "192.0.2.77", "toldreason"}
 
-func TestNothingPrivateIsExported(t *testing.T) {
+func TestSpansAndMetricsContainNoPrivateValue(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		tokens := map[string]bool{}
 		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithUserRef("userref-33"),

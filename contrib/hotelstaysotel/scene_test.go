@@ -63,7 +63,7 @@ func (r *rig) scene() {
 		require.NoError(r.t, err)
 	}
 
-	arrives := time.AfterFunc(20*time.Second, func() { _, _ = r.quiet().Book(r.t.Context(), req) }) // another client books
+	arrives := time.AfterFunc(20*time.Second, func() { _, _ = r.quiet().Book(r.t.Context(), req) }) // so that a poll finds an order
 	defer arrives.Stop()
 	r.inject(hotelstays.OpBook, hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 	outcome, err := r.client.BookAndRecover(r.t.Context(), req, hotelstays.WithTimeout(5*time.Second))

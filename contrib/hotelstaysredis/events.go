@@ -24,8 +24,9 @@ type EventStoreOptions struct {
 // EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore that made it: no
 // other EventStore can release the claim, and the claim ends by itself with its lease. Any EventStore may call Done.
 //
-// In a Redis cluster, all events are in one hash slot. Two deliveries of an event may have only some keys in common,
-// and a script can only use keys of one hash slot. An EventStore is safe for concurrent use.
+// In a Redis cluster, all events are in one hash slot. A script can only use keys of one hash slot. Two deliveries of an
+// event may have only some keys in common, so no key of an event can determine its hash slot. An EventStore is safe for
+// concurrent use.
 type EventStore struct {
 	client redis.UniversalClient
 	prefix string
@@ -98,7 +99,7 @@ func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, key
 	args ...any) (reply string, err error) {
 	switch {
 	case len(keys) == 0:
-		err = errors.New("the event has no keys; pass at least one")
+		err = errors.New("the event has no keys; pass at least one key")
 	case span < time.Millisecond:
 		err = fmt.Errorf("the lease or retention is %s; it must be at least 1 ms", span)
 	default:

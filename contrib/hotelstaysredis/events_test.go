@@ -33,7 +33,7 @@ func claim(t *testing.T, s *EventStore, keys ...string) hotelstays.ClaimState {
 	return state
 }
 
-func TestEventStorePassesTheSuite(t *testing.T) {
+func TestEventStorePassesTheSuiteOfStoretest(t *testing.T) {
 	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
 	}, &storetest.Options{InBubble: true})
@@ -77,7 +77,7 @@ func TestReleaseEndsOnlyTheClaimsOfItsStore(t *testing.T) {
 	})
 }
 
-// Keys that are no longer needed are deleted.
+// Redis deletes the keys of an event at the end of its retention, or at Release.
 func TestStoresWithDifferentPrefixesShareNoEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)

@@ -15,7 +15,7 @@ import (
 
 // Redis is available, then unavailable, and then available again. While Redis is unavailable, each process uses its
 // part of the limit.
-func TestFleetKeepsTheLimitThroughAnOutage(t *testing.T) {
+func TestFleetKeepsTheRateLimitBeforeDuringAndAfterAnOutageOfRedis(t *testing.T) {
 	quick := []hotelstays.Operation{hotelstays.OpBook}
 	for _, op := range testsize.Of(t, "operations", append(quick, hotelstays.OpTicket, hotelstays.OpQueryOrders), quick, quick) {
 		t.Run(string(op), func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestRateLimitHoldsWhileOnlyOneProcessHasReconnectedToRedis(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		a.link.down.Store(false)
 		slow := func(redis.Cmder) { time.Sleep(defaultTimeout - ms) }
-		time.AfterFunc(defaultTimeout, func() { // a turn that gets no reply fails after this time
+		time.AfterFunc(defaultTimeout, func() { // as if a call of b had waited for a reply until now
 			b.link.before.Store(&slow)
 			b.link.down.Store(false)
 		})
@@ -110,7 +110,7 @@ func TestCallEndsByItsDeadlineDuringAnOutage(t *testing.T) {
 	})
 }
 
-func TestPauseAlsoStopsTheFallback(t *testing.T) {
+func TestFallbackGrantsNoSlotDuringAPause(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
 		a.take(t, key, 1)

@@ -62,8 +62,8 @@ const (
 // RateLimiter is a hotelstays.RateLimiter. Redis stores the slots of each RateLimitKey, and Redis's clock decides when
 // a slot is free. A slot is free one second plus Margin after its request arrived at the service. The limiter
 // calculates the time of the arrival from the answer. The slot is free immediately if the request never left. Processes
-// wait in one queue, each with an equal number of places, and priorities apply across all processes. Inside a process,
-// accounts take turns, as in the limiter of hotelstays.NewRateLimiter.
+// wait in one queue, and share its places equally. Priorities apply across all processes. Inside a process, accounts
+// take turns, as in the limiter of hotelstays.NewRateLimiter.
 //
 // A RateLimiter is safe for concurrent use and needs no closing: its goroutines end when its permits are done and its
 // pauses are over, or when the client is closed. While Redis is unavailable, the goroutines end after the Lease.
@@ -105,8 +105,8 @@ func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (
 			opts.Lease, opts.Timeout, 3*opts.Timeout))
 	}
 	if opts.FallbackProcesses < 0 {
-		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; set the number of processes, or 0 to refuse calls without Redis",
-			opts.FallbackProcesses))
+		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; set the number of processes, or 0: "+
+			"then calls fail while Redis is unavailable", opts.FallbackProcesses))
 	}
 	if err := invalid("NewRateLimiter", problems...); err != nil {
 		return nil, err

@@ -127,7 +127,9 @@ func (l *keyLimiter) fallBack(ctx context.Context, req hotelstays.RateLimitReque
 			l.outage.giveUpAt = later(l.outage.giveUpAt, time.Now().Add(l.limiter.opts.Lease))
 		}
 	}()
-	bounded, cancel := context.WithCancel(over) // without the deadline of ctx, because the fallback would refuse an early deadline
+	// The new context has no deadline. With an early deadline the fallback would fail at once, although Redis may be
+	// available again before the deadline.
+	bounded, cancel := context.WithCancel(over)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	return l.limiter.fallback.Acquire(bounded, req)
@@ -236,7 +238,7 @@ func (l *keyLimiter) due(now time.Time) time.Time {
 	return at
 }
 
-// retrying reports whether the process calls Redis at the given time of an outage, although no caller waits for it.
+// retrying reports whether the process calls Redis at the given time of an outage, although no caller waits for Redis.
 func (l *keyLimiter) retrying(at time.Time) bool { return l.fallen > 0 || at.Before(l.outage.giveUpAt) }
 
 // sooner returns the earlier of a and b, or b if a is zero.
@@ -355,7 +357,7 @@ func (l *keyLimiter) turnFailed(t turn, err error) {
 	}
 }
 
-// answerFirst passes g to the first in the queue. The caller of answerFirst holds l.mu.
+// answerFirst passes g to the first caller in the queue. The caller of answerFirst holds l.mu.
 func (l *keyLimiter) answerFirst(g grant) {
 	l.waiters.Pop() <- g
 }

@@ -110,7 +110,7 @@ func (p *process) idle() bool {
 	return true
 }
 
-func TestCallersOfAProcessAreServedInTheirOrder(t *testing.T) {
+func TestCallersOfAProcessGetSlotsInTheOrderOfTheirCalls(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.take(t, key, limit)
 		turn := make(chan int, 20)
@@ -129,7 +129,7 @@ func TestCallersOfAProcessAreServedInTheirOrder(t *testing.T) {
 }
 
 // Redis grants a slot while the process calls Pause. The process must not use this slot.
-func TestPauseStopsItsOwnProcessImmediately(t *testing.T) {
+func TestProcessThatBeginsAPauseUsesNoSlotUntilThePauseEnds(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(100 * ms))
 		start := time.Now()
@@ -187,7 +187,7 @@ func TestProcessReportsItsPauseToRedisAfterAnOutage(t *testing.T) {
 	}
 }
 
-func TestGrantAtTheEndOfAContextIsNotLost(t *testing.T) {
+func TestSlotGrantedAtTheEndOfACallersContextIsReleased(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(10 * ms))
 		l := a.ofKey(key)

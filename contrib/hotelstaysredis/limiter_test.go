@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
-func TestRateLimiterPassesTheSuite(t *testing.T) {
+func TestRateLimiterPassesTheSuitesOfStoretest(t *testing.T) {
 	start := func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.RateLimiter {
 			t.Cleanup(func() { time.Sleep(time.Minute) }) // until the limiters have nothing more to report
@@ -29,9 +29,9 @@ func TestRateLimiterPassesTheSuite(t *testing.T) {
 
 // Every process gets slots. If answers have Server-Cost-Milliseconds, the service refuses no request, even if requests
 // travel for a long time.
-func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
+func TestFleetUsesTheSharedRateLimitAndNeverExceedsIt(t *testing.T) {
 	key := budget(testsize.Of(t, "operation", hotelstays.OpQueryOrders, hotelstays.OpBook, hotelstays.OpBook))
-	away := func(thinking time.Duration, proofless bool) road { // 20 ms, with 9 ms of jitter
+	away := func(thinking time.Duration, proofless bool) road { // a request and its answer together travel 20 to 29 ms
 		return road{proofless, 10 * ms, 14500 * time.Microsecond, thinking, thinking}
 	}
 	for name, c := range map[string]struct {

@@ -72,8 +72,8 @@ func runCaller(s settings) error {
 	return nil
 }
 
-// arrivals returns when the requests of an operation arrived after the given time, and how many requests each process
-// sent.
+// arrivals returns the times at which requests of an operation arrived, and how many of these requests each process
+// sent. It ignores requests that arrived before the given time.
 func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, since time.Time) (times []time.Time, by map[string]int) {
 	by = map[string]int{}
 	for _, r := range srv.Ledger().Requests(op) {
@@ -87,7 +87,7 @@ func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, since tim
 
 // Four processes with one token make calls as fast as they can. Redis forgets its scripts every five seconds, and is
 // replaced by a new Redis. One process is frozen for a while, and another process is killed and replaced.
-func TestServerFleetKeepsTheLimitThroughFailures(t *testing.T) {
+func TestServerFleetKeepsTheRateLimitWhileRedisAndProcessesFail(t *testing.T) {
 	t.Parallel()
 	lasts := testsize.Of(t, "duration", time.Minute, 16*time.Second, 16*time.Second)
 	own := startServer(t)

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // go-redis would log every refused dial
-	chaostest.Main(runCaller)  // of TestServerFleetKeepsTheLimitThroughFailures
+	chaostest.Main(runCaller)  // of TestServerFleetKeepsTheRateLimitWhileRedisAndProcessesFail
 	flag.Parse()
 	_ = flag.Set("test.parallel", "16") // the tests mostly wait
 	goleak.VerifyTestMain(m)

@@ -16,12 +16,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestServerEventStorePassesTheSuite(t *testing.T) {
+func TestServerEventStorePassesTheSuiteOfStoretest(t *testing.T) {
 	t.Parallel()
 	storetest.TestEventStore(t, serverFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) }), nil)
 }
 
-func TestServerTokenStorePassesTheSuite(t *testing.T) {
+func TestServerTokenStorePassesTheSuiteOfStoretest(t *testing.T) {
 	t.Parallel()
 	open := func(client *redis.Client) hotelstays.TokenLeaser { return newTokens(t, client, TokenStoreOptions{}) }
 	storetest.TestTokenLeaser(t, serverFleet(t, open), nil)
@@ -35,8 +35,8 @@ func serverFleet[S any](t *testing.T, open func(*redis.Client) S) func(*testing.
 	}
 }
 
-// A Redis that restarts from its disk may have lost the last requests.
-func TestServerWithOldDataKeepsTheLimit(t *testing.T) {
+// A Redis that restarts from its disk may have lost the records of the last requests.
+func TestServerRestartFromDiskBreaksNoRateLimit(t *testing.T) {
 	t.Parallel()
 	own := startServer(t)
 	a, b, disk := limiterAt(t, own.addr, RateLimiterOptions{}), limiterAt(t, own.addr, RateLimiterOptions{}), connectTo(t, own.addr)

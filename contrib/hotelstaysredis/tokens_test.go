@@ -63,7 +63,7 @@ func mustLease(t *testing.T, s *TokenStore) (release func()) {
 	return release
 }
 
-func TestTokenStorePassesTheSuite(t *testing.T) {
+func TestTokenStorePassesTheSuiteOfStoretest(t *testing.T) {
 	storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.TokenLeaser {
 			return newTokens(t, client, TokenStoreOptions{})
@@ -237,7 +237,7 @@ type late struct{ context.Context }
 func (late) Deadline() (time.Time, bool) { return time.Now().Add(-ms), true }
 
 // A process was frozen during TryLease. Its lease may have ended, and another process may have a new lease.
-func TestTryLeaseThatWasFrozenReturnsNoLease(t *testing.T) {
+func TestTryLeaseReturnsNoLeaseAfterAFreezeOfTheProcess(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, _ *link, s *TokenStore) {
 		_, ok, err := s.TryLease(late{t.Context()}, tokenKey)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)

@@ -134,7 +134,7 @@ func between(times []time.Time, from, to time.Time) (n int) {
 	return n
 }
 
-// busiest returns the maximum number of times within one span. The end of a span is not part of it.
+// busiest returns how many of the times lie in the busiest span. The end of a span is not part of the span.
 func busiest(times []time.Time, span time.Duration) int {
 	slices.SortFunc(times, time.Time.Compare)
 	most, from := 0, 0
@@ -147,7 +147,7 @@ func busiest(times []time.Time, span time.Duration) int {
 	return most
 }
 
-// used returns the used share of the limit: 1 if limit requests arrive in a second, and 0.5 if they need two seconds.
+// used returns the used share of the limit. If limit is 10 and ten requests arrive in two seconds, the share is 0.5.
 func used(times []time.Time, limit int) float64 {
 	var sum time.Duration
 	rounds := len(times) - limit

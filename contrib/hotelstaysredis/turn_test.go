@@ -81,8 +81,8 @@ func TestTurnThatReachesRedisLateBreaksNoRateLimit(t *testing.T) {
 	}
 }
 
-// The reply with the grants was lost, and no caller waits any longer. The outage may last longer than the lease, so that
-// the limiter makes no more attempts.
+// The reply with the grants was lost, and no caller waits any longer. In the second case, an earlier outage lasted longer
+// than the lease, so the limiter had ended its retries.
 func TestGrantsOfALostReplyGoToOtherProcesses(t *testing.T) {
 	for _, away := range []time.Duration{0, defaultLease + full} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {

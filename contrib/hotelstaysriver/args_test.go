@@ -160,7 +160,7 @@ func TestPollEndsNoBookingThatAnOlderVersionHasChanged(t *testing.T) {
 
 // A process of an older version puts all jobs into the queue of bookings. A process without OnCancel and OnOrder works
 // on this queue, and must leave these jobs to other processes.
-func TestProcessWithoutAHandlerLeavesItsJobsToOthers(t *testing.T) {
+func TestProcessWithoutOnCancelAndOnOrderLeavesTheirJobsToOtherProcesses(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
 	w.ConfirmOrder("ref-1")
@@ -175,7 +175,7 @@ func TestProcessWithoutAHandlerLeavesItsJobsToOthers(t *testing.T) {
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpCancel))
 }
 
-func TestFieldsOfANewerVersionAreKept(t *testing.T) {
+func TestWorkersKeepTheFieldsThatANewerVersionHasStored(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.exec(`UPDATE river_job SET args = args || '{"sentTwice":true}' ||

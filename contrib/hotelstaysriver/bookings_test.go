@@ -110,7 +110,7 @@ func TestConfigureDividesTheWorkersAmongTheQueues(t *testing.T) {
 	assert.ErrorContains(t, b.Configure(&river.Config{Schema: "other"}), "must be the same")
 }
 
-func TestInvalidRequestIsRefused(t *testing.T) {
+func TestBeginTxAndCancelTxRefuseInvalidRequests(t *testing.T) {
 	b := unconnected(t)
 	for name, req := range map[string]*hotelstays.BookRequest{
 		"request: is nil":     nil,
@@ -135,7 +135,7 @@ func request(reference string) *hotelstays.BookRequest {
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Family", PassportNumber: types.NewSecret("P1234567")}}}
 }
 
-func TestNothingIsSentWithoutTheDatabase(t *testing.T) {
+func TestNoBookIsSentWhileTheDatabaseIsUnavailable(t *testing.T) {
 	b := unconnected(t)
 	for _, send := range []func() (*hotelstays.BookingOutcome, error){
 		func() (*hotelstays.BookingOutcome, error) { return b.Send(t.Context(), "ref-1") },
@@ -169,7 +169,7 @@ func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	}
 }
 
-func TestJobWithUnreadableArgumentsIsReported(t *testing.T) {
+func TestRowOfAJobWithInvalidArgumentsIsUnreadable(t *testing.T) {
 	row := rowOf(durable.KindBooking, &rivertype.JobRow{EncodedArgs: []byte(`{"reference":1}`)})
 	assert.ErrorContains(t, row.Unreadable, "reference")
 }
@@ -218,7 +218,7 @@ func TestFailuresUseUpOnlySomeAttemptsOfAJob(t *testing.T) {
 }
 
 // River stores error texts, and the text of a panic may contain anything, such as a request with its token.
-func TestPanicIsReportedByItsType(t *testing.T) {
+func TestTextOfAPanicIsNeitherStoredNorLogged(t *testing.T) {
 	var log strings.Builder
 	cfg := unconnectedConfig(t)
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))

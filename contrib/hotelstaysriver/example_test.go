@@ -59,7 +59,7 @@ func Example() {
 
 		// The row and the job are committed together, before anything is sent.
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			if err := bookings.BeginTx(ctx, tx, req); err != nil { // first, because OnOutcome locks in the same order
+			if err := bookings.BeginTx(ctx, tx, req); err != nil { // locks the job before the row, as in OnOutcome: so no deadlock occurs
 				return err
 			}
 			_, err := tx.Exec(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo)

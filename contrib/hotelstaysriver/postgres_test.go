@@ -384,7 +384,7 @@ func work(ctx context.Context, bookings *Bookings) error {
 // engine books and works until it is killed, or its standard input ends.
 func engine(plan enginePlan) error {
 	ctx := chaostest.UntilClosed()
-	// In a frozen process, PostgreSQL ends the transactions of River and of the caller.
+	// If this process is frozen, PostgreSQL ends the transactions of River and of the caller after five seconds.
 	pool, err := openPool(ctx, plan.Schema, map[string]string{"idle_in_transaction_session_timeout": "5000"})
 	if err != nil {
 		return err
@@ -409,8 +409,9 @@ func engine(plan enginePlan) error {
 // of faults and kills.
 func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	seed := chaostest.Seed()
-	// Survive fails if no booking ends for the time lease. So lease must be longer than a recovery, and than the 14 s
-	// after which hurry replaces a dead leader. The first frozen process stays frozen for one and a half leases.
+	// Survive fails if no booking ends during one lease. A booking may wait for a whole recovery, or for 14 s until hurry
+	// replaces a dead leader. So lease must be longer than both times. The first frozen process stays frozen for one and
+	// a half leases.
 	bookings, accounts, lease := 200, 3, 30*time.Second
 	if testing.Short() {
 		bookings, lease = 40, 25*time.Second

@@ -22,7 +22,7 @@ import (
 )
 
 // jsonb cannot hold the character NUL, but a hotel's text can.
-func TestNULInAnOfferIsRemoved(t *testing.T) {
+func TestJobStoresTheTextsOfAnOfferWithoutNUL(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Accounts[0].Offer.RateComment = `a\u0000b` + "\x00c"
 	w.SendUnknown("ref-1", bookingstest.BookMade)
@@ -34,9 +34,9 @@ func TestNULInAnOfferIsRemoved(t *testing.T) {
 	require.ErrorContains(t, w.BeginAlone(w.Request("ref-1\x00")), "NUL")
 }
 
-// An order may still appear after its job was cancelled, even if the transaction of the next round does not see the
-// cancelled job.
-func TestNextRoundWaitsForTheOrderOfACancelledJob(t *testing.T) {
+// The order of a cancelled job may still appear, so the new job stores when the earlier Book ended. In the second case,
+// the transaction of the next round still sees the earlier job as live.
+func TestNextRoundStoresTheEndOfTheBookOfACancelledJob(t *testing.T) {
 	for _, isolation := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
 		t.Run(string(isolation), func(t *testing.T) {
 			w := newWorld(t, nil)

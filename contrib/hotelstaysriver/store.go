@@ -76,14 +76,14 @@ func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx
 }
 
 // Insert inserts a job. If the reference has a live job, it locks and returns that job instead. It does not lock an
-// ended job of the reference: a transaction that has locked the ended job may wait for the new job, which would be a
-// deadlock.
+// ended job of the reference: another transaction may hold that lock and wait for the new job, so a deadlock could
+// occur.
 func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before *durable.Row, err error) {
 	if err := check(tx, row.Reference); err != nil {
 		return nil, err
 	}
 	opts := &river.InsertOpts{
-		MaxAttempts: math.MaxInt16, // the maximum, because River discards a job after its last attempt; Bookings.failed saves attempts
+		MaxAttempts: math.MaxInt16, // the maximum, because River discards a job after its last attempt (see countedFailures)
 		Queue:       s.queueOf(row.Kind),
 		Priority:    lastPriority,
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
@@ -192,8 +192,8 @@ func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int
 	return &rows[0], nil
 }
 
-// List returns jobs in the order in which they were inserted. River has no index for an order by account or reference,
-// so each page would read all jobs.
+// List returns jobs in the order in which they were inserted. In an order by account or reference, each page would read
+// all jobs, because River has no such index.
 func (s *store) List(ctx context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
 	last, _ := after.Version.(version)
 	return s.find(ctx, s.pool, after.Kind, `finalized_at IS NULL AND ($2 OR args ->> 'account' = $3) AND id > $4

@@ -350,7 +350,7 @@ func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
 
 // While OnOutcome does not return, its process keeps the job. Otherwise River would give the job to another process,
 // and the call would also block a worker there.
-func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
+func TestProcessKeepsTheJobUntilOnOutcomeReturns(t *testing.T) {
 	hung, release := context.WithCancel(context.Background())
 	defer release()
 	w := newWorld(t, func(cfg *Options) {

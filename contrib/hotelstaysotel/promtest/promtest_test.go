@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// exported returns the labels of each exported metric, by the name of the metric in queries.
+// exported returns the labels of each exported metric. The map's key is the metric's name in a query.
 func exported(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
