@@ -41,8 +41,8 @@ func (b *booking) flags(flags *flag.FlagSet) {
 	flags.StringVar(&b.listen, "listen", "localhost:8081", "`address` on this machine that receives the webhooks sent to -callback")
 }
 
-// allow lets the run book or clean up if -book or -cleanup is set. With -callback it also starts a server for webhooks,
-// and the function stop ends this server.
+// allow lets the run book or clean up if -book or -cleanup is set. If -callback is set, allow also starts a server for
+// webhooks. The function stop ends this server.
 func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), err error) {
 	stop = func() {}
 	switch {

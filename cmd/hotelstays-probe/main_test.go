@@ -110,7 +110,7 @@ func TestOnlyATerminalGetsColours(t *testing.T) {
 	assert.False(t, takesColour(file, env("")))
 }
 
-func TestListSendsNothing(t *testing.T) {
+func TestFlagListPrintsEveryRuleWithoutCredentials(t *testing.T) {
 	var stdout bytes.Buffer
 	assert.Equal(t, exitHeld, run(t.Context(), []string{"-list"}, func(string) string { return "" }, &printer{w: &stdout}, os.Stderr))
 	for _, rule := range probe.Rules() {
@@ -156,7 +156,7 @@ func TestJUnitReportHasACasePerRule(t *testing.T) {
 	}
 }
 
-// The page shows texts of the service, and no such text runs as a script.
+// The HTML page shows texts of the service. A browser must not run such a text as a script.
 func TestPageEscapesTextsOfTheService(t *testing.T) {
 	report := reported(t)
 	const script = `<script>alert(1)</script>`
@@ -261,7 +261,7 @@ func TestDiffPrintsNoControlCharacters(t *testing.T) {
 	assert.Contains(t, out, "\ncurl\n\t-d x")
 }
 
-func TestDiffShowsWhatChanged(t *testing.T) {
+func TestDiffPrintsTheResultsAndFactsThatChanged(t *testing.T) {
 	dir := t.TempDir()
 	for name, config := range map[string]hotelstaystest.Config{"old": {}, "new": {Variants: hotelstaystest.Variants{NullOrders: true}}} {
 		probed(t, config, false, "-run", "orders/empty", "-run", map[string]string{"old": "voucher", "new": "ticket/jwt"}[name],
@@ -282,7 +282,7 @@ func TestDiffShowsWhatChanged(t *testing.T) {
 	assert.Contains(t, out, "\nNothing changed.\n")
 }
 
-func TestExitStatusDependsOnTheResult(t *testing.T) {
+func TestExitStatusTellsHeldBrokenWrongUsageAndFailedApart(t *testing.T) {
 	facts := filepath.Join(t.TempDir(), "facts.json")
 	require.NoError(t, os.WriteFile(facts, []byte(`{"nullOrders":true}`), 0o600))
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -368,7 +368,8 @@ func TestProbeCancelsItsBookingsBeforeItEnds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"state":"cancelled"`)
 
-	status, out, complaint = probed(t, sandbox, false, "-cleanup", "-journal", journal) // the new sandbox has another port
+	// The new sandbox has another port, so the journal belongs to another environment.
+	status, out, complaint = probed(t, sandbox, false, "-cleanup", "-journal", journal)
 	assert.Equal(t, exitUsage, status, complaint)
 	assert.Contains(t, complaint, "another environment or account")
 	assert.Regexp(t, `^cancelled probe-\w+\n$`, out)

@@ -178,7 +178,7 @@ func (set *settings) guardControl() error {
 	return nil
 }
 
-// flags takes the default of each flag from the current settings.
+// flags returns the flags of the program. The default of a flag is the current setting.
 func (set *settings) flags() *flag.FlagSet {
 	c := &set.config
 	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)
@@ -257,7 +257,7 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 	case set.ca != "":
 		export("SANDBOX_CA", set.ca)
 		curl, quickstart = "curl -sS --cacert "+quoted(set.ca), "SSL_CERT_FILE="+quoted(set.ca)+" "+quickstart
-	case set.config.TLS: // curl works without the certificate in a file, but a Go program does not
+	case set.config.TLS: // no file has the certificate: curl can skip the check, but the quickstart cannot
 		curl, quickstart = "curl -sS --insecure", ""
 	}
 	if quickstart != "" {

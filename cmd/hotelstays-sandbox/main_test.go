@@ -131,7 +131,7 @@ func TestProgramPrintsAShellScript(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write(t, "config.json", `{"accounts":[{"appKey":"it's \"mine\"","appSecret":"$HOME \\"}],"webhooks":{"secret":"a b"}}`)
-	jar, _ := cookiejar.New(nil) // for the cookie of the page
+	jar, _ := cookiejar.New(nil) // with -allow-remote, the page needs the cookie that its URL with the token sets
 	insecure := &http.Client{Jar: jar, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer insecure.CloseIdleConnections()
 	for name, args := range map[string][]string{
@@ -229,7 +229,7 @@ func TestServerWithControlAPIRefusesUnknownHostNames(t *testing.T) {
 	}
 }
 
-func TestClientTrustsTheWrittenCertificate(t *testing.T) {
+func TestClientTrustsTheCertificateThatFlagTLSCAWrites(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	write(t, file, "an older certificate")
 	base := runGreeting(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file))["BASE_URL"]

@@ -1,7 +1,6 @@
 //go:build browser
 
-// The site in a real browser: go test -tags browser . It needs a Chromium on PATH or in
-// CHROME.
+// These tests run the site in a real browser: go test -tags browser . The tests need Chromium on PATH or in CHROME.
 
 package main
 
@@ -66,7 +65,7 @@ func (p *tab) fillGuests() {
 }
 
 // A guest books, agrees to a changed price, sees the order change without a reload, gets the voucher, and cancels.
-func TestBrowserBooksFromEndToEnd(t *testing.T) {
+func TestGuestBooksAndCancelsInABrowser(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.Name, func(t *testing.T) {
 			p := openTab(t, screen, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never, VoucherDelay: hotelstaystest.AtOnce})

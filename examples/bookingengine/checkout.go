@@ -30,8 +30,8 @@ type checkout struct {
 	Hotel       types.Hotel
 	Room        string
 	Occupancies []types.GuestPerRoom
-	// Offer is the offer that the guest agreed to. Changed is the current offer, until the guest agrees to it. Gone means that
-	// the offer is sold out.
+	// Offer is the offer that the guest agreed to. If the current offer is worse, Changed holds the current offer until the
+	// guest agrees to it. Gone means that the offer is sold out.
 	Offer   types.RoomRatePkg
 	Changed *types.RoomRatePkg
 	Gone    bool
@@ -102,8 +102,8 @@ func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
 	return s.check(w, r, co)
 }
 
-// unbooked serves a page of a checkout that is not booked. If the checkout is booked, or a Book may be in progress, it
-// redirects to the order.
+// unbooked serves a page of a checkout that is not booked. If the checkout is booked, or a Book may be in progress,
+// unbooked redirects the guest to the order.
 func (s *site) unbooked(h func(http.ResponseWriter, *http.Request, checkout) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		o, err := s.load(r.Context(), r.PathValue("reference"))

@@ -37,12 +37,12 @@ type engine struct {
 	// These caches keep only the latest searches, offers and checkouts, in memory. A real engine uses a cache that its
 	// processes share.
 	searches  *lru.Cache[string, search]
-	offers    *lru.Cache[string, checkout] // offers that guests have seen; a price in a form is not trusted
+	offers    *lru.Cache[string, checkout] // offers that guests have seen; the site reads prices here, not in the form of a guest
 	checkouts *lru.Cache[string, checkout] // by reference
 	changing  sync.Mutex                   // locked while a checkout changes
 
 	stop     context.CancelFunc // ends Journal.Run
-	sends    context.Context    // context of Book, which may end after the journal
+	sends    context.Context    // context of Journal.Send, which may continue after the end of Journal.Run
 	endSends context.CancelFunc
 	work     sync.WaitGroup
 }
@@ -108,7 +108,7 @@ func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellat
 	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 
-// event only logs a webhook. After event the journal reads the order.
+// event only logs a webhook, because the journal reads the order when event has returned.
 func (e *engine) event(ctx context.Context, _ *sql.Tx, event *hotelstays.WebhookEvent) error {
 	e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
 	return nil
@@ -151,7 +151,7 @@ func put(ctx context.Context, tx *sql.Tx, o order) error {
 	return err
 }
 
-// change changes an order. The UPDATE locks the row before the read.
+// change changes an order. The UPDATE locks the row before the read, so that two changes do not overwrite each other.
 func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order)) error {
 	var o order
 	row := tx.QueryRowContext(ctx, `UPDATE orders SET data = data WHERE reference = $1 RETURNING data`, reference)

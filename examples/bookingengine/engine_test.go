@@ -135,7 +135,7 @@ func TestPageShowsHowTheOrderDiffersFromItsOffer(t *testing.T) {
 	})
 }
 
-func TestRefusedBookingIsExplained(t *testing.T) {
+func TestPageExplainsWhyABookingWasRefused(t *testing.T) {
 	for told, fault := range map[string]hotelstaystest.Fault{
 		"The offer has changed":         {Status: 200, Code: types.CodeRateChanged},
 		"You have this booking already": {Status: 200, Code: types.CodeDuplicateBooking},

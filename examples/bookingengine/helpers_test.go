@@ -172,7 +172,7 @@ func (s *testSite) shows(address, want string) {
 	require.Contains(s.t, s.get(address), want)
 }
 
-// post sends a form and returns the redirect.
+// post sends a form, and returns the address to which the site redirects the browser.
 func (s *testSite) post(address string, form url.Values) string {
 	s.t.Helper()
 	w := s.send(http.MethodPost, address, form)

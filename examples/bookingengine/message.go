@@ -50,7 +50,7 @@ var (
 	busy     = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
 )
 
-// messages has a message for a kind of the SDK's errors. All other kinds have the message internal.
+// messages maps kinds of the SDK's errors to messages for the guest. For any other kind the guest sees the message internal.
 var messages = map[hotelstays.ErrorKind]message{
 	"": {Title: "Your booking did not reach the hotel", // Book was never sent
 		Text: "Please check the offer once more, then book again."},

@@ -18,7 +18,7 @@ func TestPricesKeepEveryDigit(t *testing.T) {
 	for amount, want := range map[json.Number]string{
 		"120.50":                 "EUR\u00a0120.50",
 		"1044.360":               "EUR\u00a01,044.360",
-		"9007199254740993.01":    "EUR\u00a09,007,199,254,740,993.01", // a float would round it
+		"9007199254740993.01":    "EUR\u00a09,007,199,254,740,993.01", // a float64 would round this amount
 		"-1234":                  "EUR\u00a0-1,234",
 		"1044.36; DROP TABLE ..": "price on request",
 	} {

@@ -68,7 +68,7 @@ func (o *order) cancelled(c *durable.Cancellation) {
 	switch {
 	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may have cancelled the order before the guest
 		o.State = cancelled
-	case c.Ending == durable.CancelUnknown: // no new attempt, because the journal accepts no second cancellation
+	case c.Ending == durable.CancelUnknown: // the guest cannot cancel again, because the journal refuses a second cancellation
 		o.State, o.Problem = unclear, &cancelUnknown
 	case c.Ending == durable.CancelStanding:
 		o.State, o.Problem = booked, &notCancelled

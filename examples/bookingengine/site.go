@@ -81,7 +81,7 @@ func (s *site) guarded(pages http.Handler) http.Handler {
 	})
 }
 
-// handler answers a request. If it returns an error, it has written nothing.
+// handler answers a request. A handler that returns an error has written no part of the answer.
 type handler func(http.ResponseWriter, *http.Request) error
 
 func (s *site) refuse(m *message) http.Handler {

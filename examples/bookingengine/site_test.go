@@ -45,7 +45,7 @@ func TestSearchFormNamesWrongFields(t *testing.T) {
 	})
 }
 
-func TestRepeatedFormBooksOnce(t *testing.T) {
+func TestFormThatIsSentSeveralTimesBooksOnce(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
 		const clicks = 8
@@ -229,7 +229,7 @@ func TestInterruptedSearchKeepsItsHotels(t *testing.T) {
 	})
 }
 
-func TestExpiredSessionNeedsANewSearch(t *testing.T) {
+func TestPageAsksForANewSearchIfTheSessionHasExpired(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		hotel, offer := s.rooms(60)
 		checkout := s.post(offer, nil)

@@ -38,8 +38,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// atOnce limits the cities that are read at the same time, and the concurrent calls of the walk. The client keeps the rate
-// limits.
+// atOnce is the maximum number of cities that are read at the same time, and of concurrent calls of the walk. The number
+// may be high, because the client keeps the rate limits.
 const atOnce = 32
 
 func main() {
@@ -90,7 +90,8 @@ func run(ctx context.Context, file string) error {
 // waits while atOnce cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
-	top, err := client.Destinations(ctx, everywhere) // for c.expected: the walk returns the last country only near its end
+	// This call returns every country, so c.expected is known from the start. The walk reaches the last country only near its end.
+	top, err := client.Destinations(ctx, everywhere)
 	if err != nil {
 		return err
 	}

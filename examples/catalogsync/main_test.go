@@ -77,7 +77,7 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	for line := range strings.Lines(string(content)) {
 		var hotel types.HotelMetadata
 		require.NoError(t, json.Unmarshal([]byte(line), &hotel))
-		ids[hotel.HotelID] = true // in the sandbox a hotelId does not change
+		ids[hotel.HotelID] = true // in the sandbox a hotelId is a key, because the sandbox never changes it
 		if hotel.PlatformHotelID != "" {
 			matched = append(matched, hotel.PlatformHotelID)
 		}
@@ -118,7 +118,7 @@ func open(t *testing.T, file, service string) (*catalogue, error) {
 	return c, err
 }
 
-// After the cut the file may contain any bytes.
+// The file is cut at each byte in turn. Then other bytes may follow, because a crash can leave any bytes at the end.
 func TestNextRunContinuesAFileThatIsCutAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
 	c, err := open(t, filepath.Join(dir, "whole"), "service")

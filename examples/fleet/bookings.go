@@ -75,7 +75,9 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 		return "", err
 	}
 	return reference, w.journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := w.journal.BeginTx(ctx, tx, req); err != nil { // the journal's row before the booking's row, as in OnOutcome
+		// BeginTx locks the journal's row before the UPDATE locks the booking's row. OnOutcome uses the same order, so no
+		// deadlock occurs.
+		if err := w.journal.BeginTx(ctx, tx, req); err != nil {
 			return err
 		}
 		return tx.QueryRowContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds < $2

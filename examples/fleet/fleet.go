@@ -29,7 +29,7 @@ import (
 )
 
 // restartVariable holds a shell command that crashes PostgreSQL and starts it again, as
-// .ci/services does. If it is empty, PostgreSQL does not crash.
+// .ci/services does. If the variable is empty, PostgreSQL does not crash.
 const restartVariable = "HOTELSTAYS_POSTGRES_RESTART"
 
 // run starts the sandbox and the workers, and prints the verdict. A bad verdict is an error.
@@ -117,7 +117,8 @@ func (b balancer) start(i int, cfg config) (*chaostest.Process, error) {
 	return p, nil
 }
 
-// createDatabase creates a SQLite file, or a schema in PostgreSQL, with the wanted bookings.
+// createDatabase creates a SQLite file, or a schema in PostgreSQL. It inserts one row for each booking that the workers
+// must make.
 func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, drop func(), err error) {
 	var remove func()
 	if o.postgres == "" {

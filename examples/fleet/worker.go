@@ -50,7 +50,7 @@ type worker struct {
 	offer   hotelstays.BookRequest // template of a request, without the reference and the guests
 }
 
-// work runs a worker until ctx ends. It prints its address when it is ready for webhooks.
+// work runs a worker until ctx ends. The worker prints its address as soon as the worker can receive webhooks.
 func work(ctx context.Context, cfg config) error {
 	w, err := newWorker(ctx, cfg)
 	if err != nil {
@@ -95,7 +95,7 @@ func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	}
 	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, hotelstayssql.JournalOptions{
 		Client: w.client, OnOutcome: storeOutcome, Keys: keys, BookTimeout: bookTimeout,
-		PollInterval: 100 * time.Millisecond, // short, because in this program a minute takes a second
+		PollInterval: 100 * time.Millisecond, // short, because in this program one minute of a recovery takes one second
 	})
 	return w, err
 }

@@ -158,7 +158,7 @@ func book(ctx context.Context, client *hotelstays.Client, session string, offer 
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
 			{RoomIndex: 1, FirstName: "Guest", LastName: "Two"},
 		},
-		Expect: offer, // Book fails if the order has other dates
+		Expect: offer, // Book returns an error if the order has other dates than the offer
 	})
 	if err != nil {
 		return err // an *OutcomeUnknownError names the reference to look for

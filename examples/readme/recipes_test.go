@@ -121,7 +121,7 @@ func bookAndRecover(ctx context.Context, client *hotelstays.Client) error {
 }
 
 func afterTheBooking(ctx context.Context, client *hotelstays.Client, path string) error {
-	order, err := client.AwaitOrder(ctx, reference) // until the status is no longer 0 or 1: give ctx a deadline
+	order, err := client.AwaitOrder(ctx, reference) // waits while the status is 0 or 1, so ctx needs a deadline
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,8 @@ func TestRecipesBookOneOrder(t *testing.T) {
 	client, err := hotelstays.New(baseURL, credential, hotelstays.WithHTTPClient(srv.Client()))
 	require.NoError(t, err)
 	ctx := t.Context()
-	saved, told, events, mux, tokens, limiter = nil, "", nil, http.NewServeMux(), oneToken{}, countingLimiter{} // reset for -count
+	// With -count this test runs several times, so it resets the variables first.
+	saved, told, events, mux, tokens, limiter = nil, "", nil, http.NewServeMux(), oneToken{}, countingLimiter{}
 
 	require.NoError(t, pickOffer(ctx, client, srv.CityName(0)))
 	srv.MoveRate(seen.RatePkgID, -2) // cheaper: within the tolerance, and the new price is booked
@@ -302,7 +303,7 @@ func TestNoBookingIsLost(t *testing.T) {
 	}
 }
 
-func TestMockAnswersTheClient(t *testing.T) {
+func TestClientGetsTheAnswerOfTheMock(t *testing.T) {
 	mocked := &http.Client{Transport: new(http.Transport)}
 	gock.InterceptClient(mocked)
 	defer gock.OffAll()

@@ -26,7 +26,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable/oncall"
 )
 
-// openWork is a fake journal with open bookings, cancellations and orders. Retry and Abandon remove a booking from it.
+// openWork is a fake journal with open bookings, cancellations and orders. Retry and Abandon remove a booking from this
+// journal.
 type openWork struct {
 	durable.Bookings[any]
 

@@ -72,7 +72,7 @@ func checkScreens(p *browsertest.Tab, name string) {
 	}
 }
 
-func TestLostAnswerIsShownStepByStep(t *testing.T) {
+func TestPageShowsTheStepsOfABookingWhoseAnswerWasLost(t *testing.T) {
 	failing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	srv := startSandbox(t, hotelstaystest.Config{
 		LateVisibility: time.Minute, Webhooks: hotelstaystest.WebhookConfig{CallbackHandler: failing},
@@ -103,7 +103,7 @@ func TestLostAnswerIsShownStepByStep(t *testing.T) {
 
 // When a newer booking begins, the page collapses an older booking that is confirmed or cancelled and has no pending webhook.
 // A booking that the reader has opened stays open.
-func TestPageCollapsesASettledBooking(t *testing.T) {
+func TestPageCollapsesAnOlderBookingWhoseOrderIsFinal(t *testing.T) {
 	srv := startSandbox(t)
 	e := newEngine(t, srv)
 	p := openPage(t, srv, browsertest.Screens[2], "")

@@ -48,7 +48,7 @@ func story(b *booking) []string {
 	return out
 }
 
-func TestBookingShowsItsStepsInOrder(t *testing.T) {
+func TestPageShowsTheStepsOfABookingInTheOrderOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []int{503, 204}
 		receiver := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -63,7 +63,8 @@ func TestBookingShowsItsStepsInOrder(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-		for range 4 { // the first request has no reference, because the sandbox does not read its body
+		// The first request belongs to no booking: the sandbox cuts its connection before it reads the reference.
+		for range 4 {
 			_, err := e.client.Book(t.Context(), e.book)
 			require.Error(t, err)
 			time.Sleep(time.Second)
@@ -98,11 +99,11 @@ func TestBookingShowsItsStepsInOrder(t *testing.T) {
 			assert.True(t, strings.HasSuffix(b.Webhooks[0].Attempts[i].Text, text), "%+v", b.Webhooks[0].Attempts)
 		}
 		e.poll("trip-2")
-		assert.False(t, newView(srv, nil).Bookings[1].Open, "a settled booking is collapsed if there is a newer booking")
+		assert.False(t, newView(srv, nil).Bookings[1].Open, "a booking whose order is final is collapsed if a newer booking exists")
 	})
 }
 
-func TestWebhookAttemptShowsTheEffectOfItsFault(t *testing.T) {
+func TestPageShowsWhatAFaultDidToAnAttemptOfAWebhook(t *testing.T) {
 	for kind, want := range map[hotelstaystest.FaultKind]string{
 		hotelstaystest.FaultBadSignature: ", signature wrong", hotelstaystest.FaultAlteredBody: ", signature wrong",
 		hotelstaystest.FaultDrop: "not sent",
@@ -126,7 +127,7 @@ func TestWebhookAttemptShowsTheEffectOfItsFault(t *testing.T) {
 }
 
 func TestPageListsTheNewestBookingsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // in a bubble, because the client waits for its rate limits
+	synctest.Test(t, func(t *testing.T) { // in virtual time, because the client waits for its rate limits
 		srv := start(t)
 		e := newEngine(t, srv)
 		for i := range maxBookings + 2 {

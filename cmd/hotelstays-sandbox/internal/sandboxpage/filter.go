@@ -19,7 +19,7 @@ type filter struct {
 	Reference          string // text that a reference or the number of an order must contain
 	State              string // required state of the order, or noOrder
 	Operation          string // required operation of a request
-	Bookings, Requests int    // page numbers of the two lists, of bookings and of requests
+	Bookings, Requests int    // page number in the list of bookings, and page number in the list of requests
 }
 
 func newFilter(query url.Values) filter {

@@ -43,7 +43,7 @@ func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
 	resp.Body.Close()
 }
 
-func TestPageServesOnlyItsPaths(t *testing.T) {
+func TestHandlerServesOnlyThePathsOfThePage(t *testing.T) {
 	srv := start(t)
 	for path, want := range map[string]string{ // maps a path to its Content-Type or its HTTP status
 		"/_sandbox/":                         "text/html; charset=utf-8",
