@@ -20,7 +20,8 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.L
 // reach moves the clock forward to t, never back.
 func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
 
-// appointment is a task with its due time: to confirm the order, or to try to deliver the event. The other field is nil.
+// appointment is a task with its due time. If order is set, the task is to confirm this order. Otherwise event is set, and
+// the task is to try to deliver this event.
 type appointment struct {
 	at    time.Time
 	order *order
@@ -118,10 +119,10 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 // waits for the answer to each delivery attempt, because the next attempt depends on the answer. A callback handler
 // must not call Advance, because Advance would wait for the handler.
 //
-// The lifetimes of tokens, sessions and links, confirmations, late visibility, the pauses between
-// delivery attempts, and the ledger's times follow this clock. Rate limits, delays of faults,
-// time-outs and signatures stay in real time. A client waits by its own clock, so Advance does not
-// shorten its pauses.
+// This clock decides when tokens, sessions and links expire, and when orders become visible and confirmed. It also decides
+// when vouchers become ready, and when the next attempt of a delivery begins. The ledger's times come from this clock. Rate
+// limits, delays of faults, time-outs and signatures stay in real time. A client waits by its own clock, so Advance does
+// not shorten the client's pauses.
 //
 // Advance panics if d is negative, or would move the clock more than ten years ahead of real time.
 func (s *Server) Advance(d time.Duration) { panicOn("Advance", s.advance(d)) }

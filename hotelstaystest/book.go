@@ -72,7 +72,7 @@ func (s *Server) businessFailure(code int, format string, args ...any) *failure 
 	return fail(s.cfg.Variants.BusinessFailureStatus, code, format, args...)
 }
 
-// checkBook applies the rules that do not depend on the offer.
+// checkBook refuses a request that lacks a required field or has a forbidden callback URL.
 func (s *Server) checkBook(c *call, req *bookRequest) error {
 	switch {
 	case req.CustomerReferenceNo == "":

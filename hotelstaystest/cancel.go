@@ -25,7 +25,7 @@ const (
 func (r CancelRule) validate() error {
 	rules := []CancelRule{CancelAllowed, CancelNeedsReason, CancelCutoffPassed, CancelForbiddenByContract}
 	if !slices.Contains(rules, r) {
-		return fmt.Errorf("%q is not a rule; use one of %q", r, rules)
+		return fmt.Errorf("%q is not a cancellation rule; use one of %q", r, rules)
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ type Catalog struct {
 	RoomsPerHotel       int `json:"roomsPerHotel"`       // default 3 room types, at most 50
 	RatesPerRoom        int `json:"ratesPerRoom"`        // default 4 rate packages, at most 12
 
-	// EmptyEvery leaves every n-th city without hotels. The city before it has a quarter of
-	// HotelsPerCity. The default is 5; negative: every city has HotelsPerCity.
+	// EmptyEvery is a number n: every n-th city has no hotels, and the city before it has a quarter of HotelsPerCity. The
+	// default is 5. If EmptyEvery is negative, every city has HotelsPerCity.
 	EmptyEvery int `json:"emptyEvery"`
 	// UnmatchedEvery leaves every n-th hotel without a platformHotelId. The default is
 	// 10; negative: all hotels have one.
@@ -68,8 +68,8 @@ func (w *world) hash(parts ...int) uint64 {
 // pick returns a number in [0, n) that depends only on the seed and on parts.
 func (w *world) pick(n int, parts ...int) int { return int(w.hash(parts...) % uint64(n)) }
 
-// The first part of each hash says what the hash decides, so that a hotel's name, price and other data do not depend on
-// each other.
+// Callers of hash and pick pass one of these constants as the first part. So each kind of data has its own hashes, and for
+// example the price of a hotel does not depend on its name.
 const (
 	forPlaceName = iota + 1
 	forHotelName

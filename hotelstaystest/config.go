@@ -28,9 +28,8 @@ const (
 //
 // [NewServer] copies the Config.
 type Config struct {
-	// Addr is the address to listen on, such as "127.0.0.1:8080". It must be a loopback
-	// address, because the sandbox has no defences, unless AllowRemote is set. The default
-	// is a free port of 127.0.0.1.
+	// Addr is the address to listen on, such as "127.0.0.1:8080". The default is a free port of 127.0.0.1. Unless
+	// AllowRemote is set, Addr must be a loopback address, because the sandbox has no defences.
 	Addr string `json:"addr,omitzero"`
 	// AllowRemote lets Addr be an address that other machines reach, such as "0.0.0.0:8080"
 	// in a container. These machines then reach the whole API, whose default credentials are well known.
@@ -43,9 +42,8 @@ type Config struct {
 	TLSNames []string `json:"tlsNames,omitzero"`
 	// HTTP1Only turns HTTP/2 off. It may be set only together with TLS.
 	HTTP1Only bool `json:"http1Only,omitzero"`
-	// InMemory serves in-memory connections instead of sockets. Only the transports of
-	// [Server.Client] and [Server.ClientFrom], and clones of them, reach the server. Their type is
-	// [http.Transport].
+	// InMemory serves in-memory connections instead of sockets. Only the transports of [Server.Client] and
+	// [Server.ClientFrom] reach the server. Each transport is an *[http.Transport]; its clones reach the server, too.
 	InMemory bool `json:"inMemory,omitzero"`
 	// Compression compresses bodies of a kilobyte or more for clients that accept gzip.
 	Compression bool `json:"compression,omitzero"`
@@ -101,8 +99,8 @@ type Config struct {
 	// CancelRule is the cancellation rule of new orders. The default is CancelAllowed.
 	// [Server.SetCancelRule] changes the rule of one order.
 	CancelRule CancelRule `json:"cancelRule,omitzero"`
-	// CancelCutoff is the time before check-in from which Cancel is refused. Check-in is at midnight
-	// UTC. The default is 24 hours.
+	// CancelCutoff is how long before check-in the cut-off is. From the cut-off on, the sandbox refuses Cancel. Check-in is
+	// at midnight UTC. The default is 24 hours.
 	CancelCutoff time.Duration `json:"cancelCutoff,omitzero"`
 
 	// VoucherDelay is the time from the confirmation, when a voucher is PENDING, until it
@@ -147,9 +145,9 @@ type WebhookConfig struct {
 	// Unsigned sends deliveries without a signature, as the service does for a credential without a webhook signing
 	// secret.
 	Unsigned bool `json:"unsigned,omitzero"`
-	// StrictCallbacks makes Book refuse loopback callback URLs, as documented. By default Book accepts them, also
-	// with http, because receivers in tests listen on loopback. Deliveries to other hosts need CallbackHosts or
-	// CallbackHandler.
+	// StrictCallbacks makes Book refuse loopback callback URLs, as documented. By default Book accepts loopback URLs, even
+	// with http, because receivers in tests listen on loopback. The server delivers to another host only if
+	// CallbackHosts lists the host, or CallbackHandler is set.
 	StrictCallbacks bool `json:"strictCallbacks,omitzero"`
 	// CallbackHosts are further hosts of callback URLs to which the server sends deliveries. Book accepts them even
 	// with http. A name is resolved again for each attempt.
@@ -177,9 +175,9 @@ type ControlConfig struct {
 	// Token, if set, must be in every control request, as "Authorization: Bearer <token>". With AllowRemote it has at
 	// least 16 characters.
 	Token string `json:"token,omitzero"`
-	// Hosts are further host names, without ports, that the Host header of a request may contain. Always allowed are
-	// localhost, loopback addresses and TLSNames. With AllowRemote, a control request may also contain any IP
-	// address, and a request to the API may contain any host.
+	// Hosts are further host names, without ports, that the Host header of a request may contain. The header may always
+	// contain localhost, a loopback address or one of TLSNames. With AllowRemote, the Host header of a control request
+	// may also be any IP address, and the Host header of a request to the API may be any host.
 	Hosts []string `json:"hosts,omitzero"`
 
 	// Page, if set, returns the handler that serves /_sandbox/ and the paths below /_sandbox/page/.
@@ -209,7 +207,7 @@ type Variants struct {
 type OrderStatusNumbers struct {
 	Confirmed types.OrderStatus `json:"confirmed,omitzero"` // default 2
 	Cancelled types.OrderStatus `json:"cancelled,omitzero"` // default 3
-	Pending   types.OrderStatus `json:"pending,omitzero"`   // default 4; only [Server.SetOrderStatus] sets it
+	Pending   types.OrderStatus `json:"pending,omitzero"`   // default 4; an order gets this status only from [Server.SetOrderStatus]
 }
 
 // Name returns the word for a status, such as "confirmed". For a status without a name it returns the number.
@@ -268,7 +266,7 @@ func (c Config) complete() (Config, error) {
 	return c, c.check()
 }
 
-// setting is a field of [Config] with its default (absent) and its allowed range.
+// setting is a field of [Config]. absent is the default of the field; least and most are the limits of its value.
 type setting[T any] struct {
 	field               string
 	value               *T

@@ -54,8 +54,9 @@ func runDestinations(s *Server, c *call, req *destinationsRequest) (*destination
 	return resp, nil
 }
 
-// listed returns the places of a Destinations answer. A country code takes precedence over a parent. For an unknown id
-// it returns nothing.
+// listed returns the places that Destinations lists: the places one level below a country or a parent. If the request has
+// both, only the country code counts. If it has neither, listed returns the countries. For an unknown country code or
+// parent id, listed returns nothing.
 func (w *world) listed(countryCode, parentID string) []place {
 	if countryCode != "" {
 		for i := range w.size.Countries {

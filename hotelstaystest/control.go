@@ -155,8 +155,8 @@ func (s *Server) newRoutes() http.Handler {
 	return mux
 }
 
-// guard refuses a request whose Host header does not name this server, and a request for a change that a page of
-// another site sends.
+// guard refuses a request whose Host header does not name this server. If a page of another site sends a request that can
+// change something, such as a POST, guard refuses this request, too.
 func (s *Server) guard(r *http.Request) error {
 	if !s.ownHost(r.Host) {
 		return refuse(http.StatusForbidden, "Host", "the control API is not served under host name %q; see control.hosts (-control-host)", r.Host)
@@ -203,8 +203,9 @@ func (s *Server) checkControlToken(w http.ResponseWriter, r *http.Request) error
 		"the control API needs the header Authorization: Bearer <control token>; in a browser, open %s?token=<control token> first", controlPath)
 }
 
-// cookieValue returns a value for the cookie that does not reveal the token. Browsers send cookies to all
-// ports of a host, so another server on the host sees the value. It is valid only until this server ends.
+// cookieValue returns the value of the control cookie: a signature of the token, from which nobody can calculate the token.
+// Browsers send cookies to all ports of a host, so another server on the host sees the value. The value is valid only until
+// this server ends.
 func (s *Server) cookieValue() string {
 	return hex.EncodeToString(s.mac("control", s.cfg.Control.Token))
 }

@@ -152,7 +152,8 @@ func (c *controlCall) changed(err error) (any, error) {
 	return getOrder(c)
 }
 
-// onOrder returns a route's function that changes the order in the path by calling change.
+// onOrder returns a route's function. This function calls change with the reference in the path, and returns the changed
+// order.
 func onOrder(change func(s *Server, reference string) error) func(*controlCall) (any, error) {
 	return action(func(c *controlCall) (any, error) { return c.changed(change(c.s, c.PathValue("reference"))) })
 }

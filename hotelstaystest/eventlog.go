@@ -71,8 +71,8 @@ func (e Entry) clone() Entry {
 	return e
 }
 
-// record is the place of a request, an order or a webhook in the log. The log keeps only the last entry of each
-// record.
+// record belongs to one request, order or webhook, or to one kind of change, such as EntryClock. It holds the last entry
+// about the request, order, webhook or kind. The log keeps no earlier entries.
 type record struct {
 	first int64 // Seq of the record's first entry
 	era   int   // value of eventLog.era when the record got its first entry
@@ -89,7 +89,7 @@ const (
 // eventLog holds the entries of the ledger. Ledger.mu guards it. Readers may still use an entry after they have
 // released Ledger.mu, so change a clone of the entry, never the entry or a value to which it points.
 type eventLog struct {
-	limit, maxBytes int // the maximum number of records, and of the bytes of all records together
+	limit, maxBytes int // maximum number of records, and maximum size of all records together in bytes
 	seq             int64
 	bytes           int
 	dropped         int

@@ -15,9 +15,9 @@ const (
 	eventsAtOnce = 200
 )
 
-// stream sends the entries after a sequence number, until its connection ends. It reads them from the
-// ledger, so a slow reader needs no memory. It misses the entries that the ledger has replaced or
-// dropped before stream reads them.
+// stream sends a client the entries after a sequence number, until the connection ends. It reads the entries from the ledger
+// and does not store them, so a slow client costs no memory. If the ledger replaces or drops an entry before stream reads
+// the entry, the client does not get it.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {

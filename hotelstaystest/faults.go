@@ -90,7 +90,7 @@ type Fault struct {
 	Commit      bool          `json:"commit,omitempty"`      // the operation is executed before the fault acts
 	Delay       time.Duration `json:"delay,omitempty"`       // wait before the fault acts; ends early if the client disconnects
 	Status      int           `json:"status,omitempty"`      // HTTP status
-	Code        int           `json:"code,omitempty"`        // code in the envelope; default: the code of Status, or 100000500
+	Code        int           `json:"code,omitempty"`        // code in the envelope; default: the sandbox's code for Status, or 100000500
 	Msg         string        `json:"msg,omitempty"`         // msg in the envelope; default: the status text
 	RetryAfter  string        `json:"retryAfter,omitempty"`  // Retry-After header
 	Header      http.Header   `json:"header,omitempty"`      // additional response headers

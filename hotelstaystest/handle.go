@@ -357,7 +357,8 @@ func (a *answer) compress() {
 
 const maxSeenIDs = 100_000
 
-// seenIDs remembers the last 50,000 to 100,000 Request-Ids.
+// seenIDs remembers the last Request-Ids. If now holds 50,000 ids, seenIDs forgets the ids in earlier, moves the ids in now
+// to earlier, and begins a new set.
 type seenIDs struct {
 	mu           sync.Mutex
 	now, earlier map[idHash]bool

@@ -22,7 +22,7 @@ func (s *Server) keep(body []byte) (text string, references []string) {
 	if !s.cfg.Control.Enabled {
 		return "", []string{}
 	}
-	body = body[:min(len(body), 2*maxJournalBody)] // twice the kept size, because a secret must be masked before the final cut
+	body = body[:min(len(body), 2*maxJournalBody)] // masker.text finds only whole secrets, so it gets more bytes than it returns
 	return s.masker.text(body), referencesIn(body)
 }
 

@@ -30,7 +30,7 @@ type Request struct {
 	BodySHA256 string      `json:"-"` // lower-case hex; empty when the body was not read
 	BodySize   int         `json:"bodySize"`
 
-	Status      int       `json:"status"`        // HTTP status of the answer; 0 if there is no answer, or not yet
+	Status      int       `json:"status"`        // HTTP status of the answer; 0 as long as there is no answer
 	Code        int       `json:"code"`          // code of the envelope
 	Msg         string    `json:"msg"`           // msg of the envelope
 	Cut         bool      `json:"cut"`           // the connection or stream ended without a whole answer
@@ -42,9 +42,10 @@ type Request struct {
 	SessionID   string    `json:"sessionId"`
 	RateLimited bool      `json:"rateLimited"` // a rate limit refused the request; false for an injected 429
 
-	// References are the references to orders in Body and Answer. Body and Answer are cut off after
-	// 16 KiB. Secrets, passport numbers, birth dates, e-mail addresses and phone numbers are masked in
-	// them, but names are not. References, Body and Answer are kept only with [ControlConfig.Enabled].
+	// Body and Answer are the bodies of the request and of the answer, cut off after 16 KiB. The ledger masks secrets,
+	// passport numbers, birth dates, e-mail addresses and phone numbers in both bodies, but not names. References are the
+	// customer references and the ids of orders in both bodies. The ledger keeps References, Body and Answer only with
+	// [ControlConfig.Enabled].
 	References []string `json:"references"`
 	Body       string   `json:"-"`
 	Answer     string   `json:"-"`
@@ -81,7 +82,7 @@ type LedgerCancellation struct {
 	ServiceFee          string    `json:"serviceFee"` // such as "0.00 USD"
 }
 
-// WebhookState is the state of an event's delivery. No [Webhook] has the zero value.
+// WebhookState is the state of an event's delivery. The State of a [Webhook] is never empty.
 type WebhookState string
 
 // The states of an event's delivery.
@@ -119,8 +120,8 @@ type WebhookAttempt struct {
 }
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods return copies. Its counts
-// and its list of orders are complete. Of the requests, webhooks and changes of orders it keeps only the last
-// [Config.LedgerLimit], counted together. Times come from the sandbox's clock ([Server.Now]).
+// and its lists of orders and cancellations are complete. Of the requests, webhooks and changed orders it keeps only the
+// newest: in all, at most [Config.LedgerLimit]. Times come from the sandbox's clock ([Server.Now]).
 type Ledger struct {
 	mu            sync.Mutex
 	log           eventLog

@@ -10,7 +10,7 @@ import (
 type market struct {
 	mu      sync.RWMutex
 	changes map[string]*rateChange // maps an offer key to the change of its rate
-	shown   map[string]int         // maps a ratePkgId to the number of moves that CheckAvail has reported
+	shown   map[string]int         // maps a ratePkgId to the number of MoveRate calls for the rate before the last CheckAvail
 }
 
 type rateChange struct {
@@ -110,9 +110,8 @@ func (s *Server) moveRate(ratePkgID string, percent int) error {
 	return s.change(ratePkgID, func(change *rateChange) { change.moves = append(slices.Clip(change.moves), percent) })
 }
 
-// CloseRate makes an offer unavailable in every session. Searches omit it, CheckAvail
-// answers that it is unavailable, and Book fails with [types.CodeRateChanged]. CloseRate panics if the
-// id is not an offer of this server.
+// CloseRate makes an offer unavailable in every session. Searches omit the offer, CheckAvail answers that the offer is
+// unavailable, and Book fails with [types.CodeRateChanged]. CloseRate panics if the id is not an offer of this server.
 func (s *Server) CloseRate(ratePkgID string) { panicOn("CloseRate", s.closeRate(ratePkgID)) }
 
 func (s *Server) closeRate(ratePkgID string) error {

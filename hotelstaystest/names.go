@@ -82,7 +82,9 @@ func (w *world) placeName(p place) i18n {
 		return countries[p.index].name
 	}
 	combinations := len(placeFirst) * len(placeSecond)
-	combination := p.index*31 + w.pick(combinations, forPlaceName, int(p.kind)) // 31 and combinations have no common factor, so names differ
+	// 31 and combinations have no common factor. So the indexes 0 to combinations-1 get different combinations, and thus
+	// different names.
+	combination := p.index*31 + w.pick(combinations, forPlaceName, int(p.kind))
 	first := placeFirst[combination%len(placeFirst)]
 	second := placeSecond[combination/len(placeFirst)%len(placeSecond)]
 	n := i18n{first.En + " " + second.En, first.Zh + second.Zh, second.Ar + " " + first.Ar}

@@ -50,7 +50,7 @@ type runner interface {
 
 type operation struct {
 	name    Operation
-	session sessionRule // with sessionNone, the headers Currency, Test and Timeout-Milliseconds are refused, too
+	session sessionRule // sessionNone also forbids the headers Currency, Test and Timeout-Milliseconds
 	scope   types.Scope // empty: the operation takes no Authorization header
 	runner              // nil for the GET of a document
 	summary string      // for openapi.json

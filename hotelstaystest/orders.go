@@ -305,8 +305,8 @@ func (s *Server) ConfirmOrder(reference string) {
 
 // SetOrderStatus sets an order's status to a number from 0 to 5. An order set to confirmed gets its
 // confirmation number and its voucher. An order set to cancelled has no cancellation fee. Any other
-// status undoes a cancellation. An order in status 0, 1 or pending is still confirmed after
-// [Config.ConfirmAfter].
+// status undoes a cancellation. If the order has status 0, 1 or pending when [Config.ConfirmAfter] ends,
+// the sandbox confirms the order.
 func (s *Server) SetOrderStatus(reference string, status types.OrderStatus) {
 	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))
 }

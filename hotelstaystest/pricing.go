@@ -10,7 +10,9 @@ import (
 	"time"
 )
 
-// nightCents returns the price of one room and night in US cents. All rooms cost as much as the most expensive room.
+// nightCents returns the price of one room and night in US cents. A room has an extra charge for
+// its children, and for its adults after the second. The price of every room of an offer contains the highest of these
+// charges.
 func (w *world) nightCents(o offer, night time.Time) int64 {
 	cents := int64(3500 + w.pick(30_000, forPrice, o.hotel))
 	cents += cents * int64(25*o.room) / 100
@@ -91,7 +93,7 @@ func (p price) tax() *tax {
 
 func (o offer) refundMode() string { return []string{"no", "full", "partial"}[o.plan%3] }
 
-// deadline returns the time at which free or partly free cancellation ends.
+// deadline returns the time until which cancellation is free with the refund mode "full", or costs one night with "partial".
 func (o offer) deadline() time.Time { return o.checkIn.AddDate(0, 0, -3).Add(18 * time.Hour) }
 
 // fees returns the steps of the cancellation policy, earliest first.

@@ -286,8 +286,8 @@ func (s *Server) priceHotel(d *hotel, h int, st stay, c currency) {
 	}
 }
 
-// rooms returns a hotel's rooms with their rates, cheapest first. If limit is above 0, it returns
-// only that many rates.
+// rooms returns a hotel's rooms with their rates. It sorts the rates of each room by price, and the rooms by their cheapest
+// rate. If limit is above 0, rooms returns only the limit cheapest rates of the hotel.
 func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit int) []room {
 	type priced struct {
 		offer

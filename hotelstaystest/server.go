@@ -225,7 +225,7 @@ func (p panicsOnly) Write(line []byte) (int, error) {
 // trackConn counts a connection in s.work while it is open, because Close waits for s.work.
 func (s *Server) trackConn(c net.Conn, state http.ConnState) {
 	switch state {
-	case http.StateNew: // the accept loop makes this call; s.work counts the loop, so Close still waits
+	case http.StateNew: // the accept loop makes this call, and s.work counts the loop, so Close cannot return before Add
 		s.work.Add(1)
 		if s.isClosing() {
 			c.Close()

@@ -24,7 +24,7 @@ const (
 	OnConfirm WebhookTrigger = "confirm" // the order is confirmed
 	OnAmend   WebhookTrigger = "amend"   // Server.AmendOrder
 	OnCancel  WebhookTrigger = "cancel"  // Cancel, or Server.SetOrderStatus with the status cancelled
-	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus with any other status
+	OnStatus  WebhookTrigger = "status"  // Server.SetOrderStatus with a status other than confirmed and cancelled
 )
 
 type webhooks struct {
@@ -104,7 +104,8 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 }
 
 // next starts the first attempt of the order's next event, unless the first attempt of an earlier event is in progress.
-// The parameter passed is nil, or an event whose first attempt has ended or is delayed.
+// The argument for passed is nil, or an event for which later events need not wait. The first attempt of that event has
+// ended, or a fault delays that attempt.
 func (w *webhooks) next(o *order, passed *event) {
 	q := &o.events
 	if q.first != passed && q.first != nil {

@@ -78,7 +78,8 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	listener := newMemListener()
 	w.server = &http.Server{
 		Handler: h, ConnState: w.s.trackConn,
-		BaseContext: func(net.Listener) context.Context { return w.ctx }, // net/http alone ends a request only if h reads its body
+		// Close cancels w.ctx. If h has not read the body of a request, net/http does not notice that the connection closes.
+		BaseContext: func(net.Listener) context.Context { return w.ctx },
 		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: callback handler: ", 0),
 	}
 	w.s.work.Go(func() { w.server.Serve(listener) })
