@@ -141,7 +141,7 @@ func (t TokenCredential) validate(v *validation) {
 func (t TokenCredential) tokenID(types.Secret) string                  { return "" }
 func (t TokenCredential) account() string                              { return "token:" + t.Token.Reveal() }
 func (t TokenCredential) secret(context.Context) (types.Secret, error) { return t.Token, nil }
-func (t TokenCredential) callbacks() bool                              { return true } // a ticket may register callbacks
+func (t TokenCredential) callbacks() bool                              { return true } // the token may be a ticket, which allows callbacks
 
 func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Secret, time.Duration, error) {
 	return t.Token, 0, nil
@@ -189,7 +189,7 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 		switch {
 		case value == "":
 			f.add(name, "is not set; set this environment variable")
-		case !isHeaderValue(value): // typically the value was read from a file, and ends with its line break
+		case !isHeaderValue(value): // often the value was read from a file, and still has the line break of that file
 			f.add(name, "begins or ends with a space or a line break, or contains a control character")
 		}
 		return value
@@ -281,7 +281,8 @@ func checkToken(field string, token types.Secret) error {
 	return nil
 }
 
-// TicketResponse holds a ticket. The ticket expires when its TTL has passed since the answer, even if it is in use.
+// TicketResponse holds a ticket. The ticket expires when its TTL has passed since the answer. Using the ticket does not
+// extend this time.
 type TicketResponse struct {
 	Ticket types.Secret `json:"ticket"`
 	Meta   ResponseMeta `json:"-"`

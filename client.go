@@ -158,9 +158,9 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req any
 }
 
 // collect returns the client's options, then the options of a method, with a fault for each option that has no effect
-// there. The parameter row is the same as in optionScope.has.
+// there. The parameter row is the operation whose options the method takes, such as Book for ValidateBook, or nil.
 func (c *Client) collect(method Operation, row *operation, opts []CallOption) settings {
-	if c == nil { // the call will fail
+	if c == nil { // the method usable refuses a nil client later
 		c = &Client{}
 	}
 	if len(opts) == 0 { // saves an allocation
@@ -212,7 +212,7 @@ func (x *invocation) prepare(p parts) (err error) {
 	if x.row.noAuth {
 		x.call.Policy.MaxBody = min(x.call.Policy.MaxBody, maxTokenBody)
 	}
-	secrets := make(redact.Set, 1, len(p.secrets)+2) // secrets[0] is for the credential; the method received sets it
+	secrets := make(redact.Set, 1, len(p.secrets)+2) // x.received puts the secret of the credential into secrets[0]
 	for _, secret := range p.secrets {
 		secrets = append(secrets, secret.Reveal())
 	}
@@ -321,7 +321,8 @@ func (x *invocation) rateLimit() RateLimitRequest {
 func (x *invocation) Acquire(ctx context.Context) (transport.Permit, error) {
 	permit, err := x.client.limiter.Acquire(ctx, x.rateLimit())
 	switch {
-	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // only a RateLimiter of the caller returns such an error
+	// Only a RateLimiter that the caller wrote returns ErrRateLimited without ErrPaused.
+	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused):
 		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
 	case err != nil:
 		return nil, err

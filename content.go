@@ -262,8 +262,8 @@ type HotelIDListResponse struct {
 	Meta        ResponseMeta            `json:"-"`
 }
 
-// HotelIDList returns the hotel ids of a region, or converts ids between the platform and the client. Its rate limit is
-// undocumented: the client applies none.
+// HotelIDList returns the hotel ids of a region, or converts hotel ids between the platform's ids and your own. The rate
+// limit of HotelIDList is undocumented: the client applies none.
 //
 // Deprecated: HotelIDList belongs to an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {

@@ -30,7 +30,7 @@ type DoRequest struct {
 	// Into points at the value that encoding/json decodes the answer's data into. After an error its content is undefined.
 	// If Into is nil, the answer's data is ignored, and may be missing.
 	Into any
-	// SessionID is sent as Session-Id, if it is not empty.
+	// SessionID, if set, is the value of the header Session-Id.
 	SessionID string
 	// Operation names the call in errors, logs and for observers, and selects its rate limit. By default it is the
 	// operation with this Path. For an unknown Path it is the Path itself, without a rate limit. If Path belongs to an
@@ -53,9 +53,10 @@ type DoResponse struct {
 	Meta ResponseMeta `json:"-"`
 }
 
-// Do calls an operation that has no method, with the token, retries, limits and errors of every call. Without WithTimeout
-// and without a deadline of ctx, it ends after the time limit of the operation with that path; for an unknown path after 60
-// seconds. Without Idempotent its outcome may be unknown: the error is then an *OutcomeUnknownError without a reference.
+// Do calls an operation that has no method. Do has the token, retries, limits and errors of every call. Without WithTimeout
+// and without a deadline of ctx, Do ends after the time limit of the operation with that path. For an unknown path, the time
+// limit is 60 seconds. Without Idempotent the outcome of Do may be unknown: the error is then an *OutcomeUnknownError
+// without a reference.
 //
 // WithMaxResponseBytes limits the size of the answer, but not the memory that Into takes. With an unknown path, Do accepts
 // the options of the booking flow, such as WithCurrency.

@@ -150,7 +150,7 @@ func (e *TransportError) LogValue() slog.Value { return logValue(e) }
 //
 //   - the answer is not an envelope, or lacks the data that the call asked for;
 //   - a field of a strict operation has another type than documented;
-//   - an object has a documented name twice, or has code, data or orders in another letter case;
+//   - an object has a documented name twice, or the name code, data or orders is not in lower case;
 //   - the answer is about another order, or is larger than WithMaxResponseBytes.
 type DecodeError struct {
 	Operation  Operation

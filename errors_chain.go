@@ -17,9 +17,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError anywhere in the chain of err decides first,
-// then the end of a ctx, then the outermost error of this package. For the cause of a *BatchError, pass its Err. If the
-// client got no token, KindOf returns the kind of the token's failure.
+// KindOf returns the kind of err, or "" for nil. If the chain of err contains an *OutcomeUnknownError, the kind is
+// KindOutcomeUnknown. Otherwise, if the chain contains the error of a ctx, the kind is KindCanceled or KindTimeout.
+// Otherwise the outermost error of this package decides. For the cause of a *BatchError, pass its Err. If the client got no
+// token, KindOf returns the kind of the token's failure.
 func KindOf(err error) ErrorKind {
 	if err == nil {
 		return ""
@@ -102,7 +103,8 @@ func undecided(cause error) (found []error) {
 	for _, err := range all {
 		switch err.(type) {
 		case *net.OpError, *net.DNSError:
-			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // a caller's dialer may return an error of this package
+			// The network error of a caller's dialer may wrap an error of this package, which may be a refusal.
+			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) {
 				found = append(found, err)
 			}
 		}

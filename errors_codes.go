@@ -70,8 +70,8 @@ func (e *APIError) Is(target error) bool {
 	return row != nil && !e.unknown && target == error(&row.sentinel)
 }
 
-// row returns the row of kindRows that matches the answer, or nil. It tries the rows with the field first, then the rows
-// with the code, then the rows with the HTTP status.
+// row returns the row of kindRows that matches the answer, or nil. It tries three groups of rows in this order: the rows
+// whose field first is true, the rows with the answer's code, and the rows with the answer's HTTP status.
 func (e *APIError) row() *kindRow {
 	status := func(r *kindRow) bool {
 		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)
@@ -195,7 +195,7 @@ type RateLimit struct {
 	Reset     time.Duration // time until the next window begins
 }
 
-// rateLimit returns nil if a header is missing, because a missing value is not 0.
+// rateLimit returns nil if a header is missing or invalid: the value 0 would mean, for example, that no request is left.
 func rateLimit(h http.Header) *RateLimit {
 	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
 	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")
@@ -342,7 +342,7 @@ type sentinel struct {
 func (s *sentinel) Error() string   { return s.text }
 func (s *sentinel) kind() ErrorKind { return s.of }
 
-// again is called only for a sentinel that is returned without an error type, as a fake may do.
+// again is called only for a sentinel that no error type wraps. A fake of the client in a test may return such a sentinel.
 func (s *sentinel) again() bool { return s.of.passes() }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
@@ -379,8 +379,9 @@ var (
 	ErrInvalidScope = sentinelOf(KindInvalidScope)
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
 	ErrUpstreamTimeout = sentinelOf(KindUpstreamTimeout)
-	// ErrProxyAuth: a proxy on the way requires other credentials (HTTP 407, also as a *TransportError). The call is not sent
-	// again, because a proxy may lock an account after several refusals.
+	// ErrProxyAuth: a proxy before the service requires other credentials (HTTP 407; the error is an *APIError or a
+	// *TransportError). The client does not send the call again, because after several refusals the proxy may lock the
+	// account that you have at the proxy.
 	ErrProxyAuth = sentinelOf(KindProxyAuth)
 	// ErrNotSent: your own RoundTripper, such as a circuit breaker, wraps ErrNotSent to prove that it did not send
 	// the request. The client then treats the failure like a dial error: see "Retries and unknown outcomes".
@@ -394,7 +395,7 @@ var (
 	// OpenVoucher do this themselves.
 	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
 	// ErrVoucherUnsigned: the voucher has no digest, because it was issued before the service began to sign vouchers.
-	// WithUnsignedVouchers accepts it, and checks only its size.
+	// With WithUnsignedVouchers the client accepts such a voucher, and checks only the size of the document.
 	ErrVoucherUnsigned = newSentinel(KindVoucher, "the document cannot be verified, because the voucher has no digest")
 	// ErrVoucherAltered: the document does not match the voucher's digest, or its size if the voucher has no digest. Do
 	// not use the document.

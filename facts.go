@@ -22,8 +22,8 @@ type ServiceFacts struct {
 	StatusMeanings StatusMeanings `json:"statusMeanings,omitzero"`
 	// RefusalCodes are undocumented codes of the service which prove that Book or Cancel did nothing, such as {"Book":
 	// [100001200]}. With such a code and HTTP 2xx or 4xx, the error is an *APIError, as for a documented code. Without this
-	// fact the outcome is unknown, except with HTTP 400, 401, 403 and 429, and for Cancel 404. With a status other
-	// than 2xx or 4xx no code proves anything.
+	// fact, an answer with such a code leaves the outcome unknown. The exceptions are HTTP 400, 401, 403 and 429, and for
+	// Cancel also 404: these prove a refusal. With a status other than 2xx or 4xx no code proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
 	// NullOrders states that the service writes an empty list of orders as "orders": null, with nothing else in data.
 	// Without this fact such an answer is a *DecodeError, and does not prove that there are no orders.
@@ -91,7 +91,7 @@ func (f *ServiceFacts) refuses(op Operation, code int) bool {
 }
 
 // StatusMeanings are the meanings of order states. Each status may be in one list only. The document names only 0, Unknown,
-// and 1, Confirming. The client treats both as open: they may be only in Pending.
+// and 1, Confirming. The client treats both as open, so no list other than Pending may contain them.
 type StatusMeanings struct {
 	Confirmed []types.OrderStatus `json:"confirmed,omitempty"`
 	Pending   []types.OrderStatus `json:"pending,omitempty"`

@@ -160,7 +160,7 @@ func (d OfferDiff) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// from stores the net total that the traveller saw in each change, because Within compares with this total.
+// from stores, in each change, the net total that the traveller saw, because Within compares with this total.
 func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
 	for i := range d.Changes {
 		d.Changes[i].seenNet = seen.TotalRate.NetRate

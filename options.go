@@ -48,8 +48,8 @@ func WithUserRef(ref string) SharedOption { return optUserRef.text(ref) }
 // same currency for all calls of a booking, because CompareOffer reports another currency as a change.
 func WithCurrency(code string) SharedOption { return optCurrency.text(code) }
 
-// WithClientIP sets the client's IPv4 or IPv6 address. Whether to send the address of your server or of the traveller
-// is undocumented.
+// WithClientIP sends an IPv4 or IPv6 address in the header Ip. Whether the service expects the address of your server or of
+// the traveller is undocumented.
 func WithClientIP(addr string) SharedOption { return optClientIP.text(addr) }
 
 // WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service ignores unknown flags. Keys
@@ -70,8 +70,8 @@ func WithTestFlags(flags map[string]string) SharedOption {
 
 // WithRequestID uses the result of the function id as the Request-Id of each attempt, instead of a UUID. The service
 // accepts an id once, so the function must return a new id each time. The function must be safe for concurrent use. ctx
-// is the ctx of the call, after Observer.CallStart. With this option of a client, the function also makes the ids of
-// token requests. The ctx of a token request has the values of a call that needed the token.
+// is the ctx of the call, after Observer.CallStart. A client that has this option also calls id for its token
+// requests. The ctx of a token request has the values of a call that needed the token.
 //
 // The call ends with a *TransportError if the result is empty, cannot be a header value, or repeats the previous id.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {

@@ -265,8 +265,8 @@ func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOp
 	return optSaveRecovery.option(nilProblem(save), func(s *settings) { s.SaveRecovery = save })
 }
 
-// WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher without a signature block. Only
-// its size is then checked, and its link must not redirect.
+// WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher without a signature block. For
+// such a voucher the client checks only the size of the document, and follows no redirect.
 func WithUnsignedVouchers() CallOption {
 	return optUnsignedVouchers.option("", func(s *settings) { s.UnsignedVouchers = true })
 }

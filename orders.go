@@ -74,8 +74,8 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 }
 
 // hasNullOrders reports whether data.orders is null, and all other members of data are empty, because another member
-// could hold the orders. An answer above maxNoOrders bytes does not count. The decoder has refused duplicate names and
-// other spellings.
+// could hold the orders. An answer above maxNoOrders bytes does not count. The decoder has already refused an
+// answer that has a name twice, or data or orders not in lower case.
 func (x *exchange) hasNullOrders() bool {
 	var env struct{ Data map[string]json.RawMessage }
 	body := x.Answer.Body
@@ -224,7 +224,7 @@ func (e *OrderNotFoundError) details() details { return details{reference: e.Cus
 func (e *OrderNotFoundError) LogValue() slog.Value { return logValue(e) }
 
 // AmbiguousReferenceError reports that QueryOrders returned several orders under one reference, such as a cancelled order
-// and a later one. The client does not choose.
+// and a later one. The client chooses none of these orders.
 type AmbiguousReferenceError struct {
 	CustomerReferenceNo string
 	Orders              []types.Order // all orders that have the reference

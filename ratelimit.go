@@ -21,8 +21,8 @@ import (
 //
 // Each key needs its own budget, also OpTicket and OpOAuthToken, because a call may hold its slot while the token is
 // fetched. If processes share a limiter, the limiter must free the slots of a process that dies. It must keep the limit
-// if a server's clock is set back. Implementations must be safe for concurrent use. Package hotelstaystest/storetest
-// tests implementations.
+// even if the clock from which it reads the time is set back. Implementations must be safe for concurrent use. Package
+// hotelstaystest/storetest tests implementations.
 type RateLimiter interface {
 	// Acquire waits for a slot. When ctx ends, it returns an error that wraps the error of ctx. If the deadline of ctx is
 	// before the end of a pause, Acquire may immediately return an error that wraps ErrRateLimited: the call then fails. An
@@ -91,7 +91,7 @@ type RateLimiterOptions struct {
 	Margin time.Duration
 	// Processes is how many processes share the client IP address and have no common limiter; 0 means 1. Each process
 	// gets an equal part of every rate limit. If the part is less than one request per second, a process sends one
-	// request in several seconds. The service refuses some requests if all processes send at the same time.
+	// request in several seconds. The service then refuses some requests if all processes send in the same second.
 	Processes int
 	// Weight, if set, returns how many slots an account gets in each of its turns; less than 1 means 1. The parameter
 	// account is RateLimitRequest.Account. Weight must be safe for concurrent use, and must not block.

@@ -14,14 +14,14 @@ import (
 type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// Fingerprint is the Client.Account of the client that sent Book. Polls with another account would prove nothing,
-	// because they do not see its orders.
+	// because another account does not see the orders of this account.
 	Fingerprint string `json:"fingerprint"`
 	SessionID   string `json:"sessionId,omitempty"` // the session of the booking, which Cancel needs
 	Market      string `json:"market,omitempty"`
 	UserRef     string `json:"userRef,omitempty"`
 	// EndedAt is when Book ended. It is zero if the recovery was stored before Book. Then the schedule starts with the first
-	// poll, and a first poll during Book could report absence too early. So another process must first wait until Book has
-	// certainly ended: for the time limit of Book, counted from the time when the recovery was stored. The limit is
+	// poll, and a first poll during Book could report absence too early. So another process must not poll before Book has
+	// certainly ended. Book has ended when its time limit has passed since the recovery was stored. The time limit is
 	// OpBook.Timeout(), unless WithTimeout or ctx set another limit.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
 	Polls    int       `json:"polls"` // how many poll times of the schedule have passed

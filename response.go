@@ -43,8 +43,8 @@ type ResponseMeta struct {
 	// Mismatches lists up to 64 fields whose JSON type is not the documented type; MismatchCount counts all. If the
 	// documented type is text, a number becomes its digits. Any other field with a wrong type stays empty. If the field is
 	// essential, the whole list element is left out. An offer needs its price, tax, dates, cancellation terms and id. A
-	// room needs its list of offers, and a hotel or a place needs its id. Basic of a search is left out if its
-	// sessionId is neither a text nor a number.
+	// room needs its list of offers, and a hotel or a place needs its id. HotelListResponse.Basic is left out if
+	// its sessionId is neither a text nor a number.
 	Mismatches    []Mismatch
 	MismatchCount int
 	// RawData is the JSON of the answer's data. It is nil without WithRawData.
@@ -63,14 +63,14 @@ func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
 // exchange holds what a call needs to read its answer.
 type exchange struct {
-	ctx   context.Context // the method end cancels this ctx
+	ctx   context.Context // invocation.end cancels this ctx
 	op    Operation
 	row   *operation
 	set   settings
 	parts parts
 	call  transport.Call
 
-	transport.Result            // the result is valid until the method end is called
+	transport.Result            // valid until invocation.end is called
 	secrets          redact.Set // secrets of the credential and of the request, and the token once it is known
 
 	into     decodable         // the target into which the answer is decoded while it arrives
@@ -393,11 +393,11 @@ func (x *exchange) sessionID() string {
 func (x *exchange) scrub(text string) string { return x.secrets.Text(text) }
 
 // scrubQuoted is like scrub, but also redacts the names of guests, because a text of the service may repeat the names.
-// Errors of this machine do not contain such names.
+// An error that was made on this machine, such as a network error, contains no such names.
 func (x *exchange) scrubQuoted(text string) string { return x.parts.guests.Text(x.scrub(text)) }
 
-// scrubError returns err. If its text contains a secret, it returns an error with the redacted text instead. For instance,
-// net/http quotes malformed answers.
+// scrubError returns err. If its text contains a secret, it returns an error with the redacted text instead. The secret
+// can come from a malformed answer, which net/http quotes in its error.
 func (x *exchange) scrubError(err error) error {
 	if text := err.Error(); x.scrub(text) != text {
 		return transport.WithoutCause(x.ctx, errors.New(redact.Shorten(x.scrub(text), maxMsg)))

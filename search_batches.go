@@ -25,7 +25,7 @@ const (
 
 // BatchError reports a batch that failed. The other batches continue.
 type BatchError struct {
-	// HotelIDs are the ids of the batch. The pages before the error were yielded.
+	// HotelIDs are the ids of the batch. The pages that this batch got before the error were yielded.
 	HotelIDs []string
 	Err      error
 }

@@ -47,9 +47,9 @@ func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListRe
 }
 
 // Hotels makes the call and yields the hotels of HotelList, in the same order. Each loop makes a new call. An error ends the
-// loop. A refusal or an invalid answer may show only after the hotels: the hotels are provisional until the loop has ended
-// without an error. If the answer is cut off before the first hotel, the client sends the request again. If the answer is
-// cut off later, the error is a *TransportError with the number of hotels.
+// loop. Hotels may be yielded before the client sees that the answer is a refusal or is invalid. So the hotels are provisional
+// until the loop has ended without an error. If the answer is cut off before the first hotel, the client sends the request
+// again. If the answer is cut off later, the error is a *TransportError with the number of hotels.
 //
 // The time of the loop is part of the time of the call. A slow loop needs WithTimeout or a deadline of ctx, because the
 // default time limit is 60 seconds. Breaking out of the loop closes the answer, and over HTTP/1.1 its connection. Without

@@ -29,8 +29,8 @@ type TokenStore interface {
 	Load(ctx context.Context, key string) (Token, error)
 	// Store stores t under key, until t.Expiry unless Expiry is zero.
 	Store(ctx context.Context, key string, t Token) error
-	// CompareAndDelete deletes the token under key, but only if its value is still the value of the parameter refused:
-	// another process may have stored a new token meanwhile.
+	// CompareAndDelete deletes the token under key, but only if its value still equals refused.Value: another
+	// process may have stored a new token meanwhile.
 	CompareAndDelete(ctx context.Context, key string, refused Token) error
 }
 
@@ -41,7 +41,7 @@ type TokenLeaser interface {
 	// TryLease gives the caller the lease to fetch the token under key, until the caller calls release or its process dies.
 	// The result ok is false if another caller has the lease. ctx bounds the call, not the lease.
 	//
-	// A fetch takes less than 25 seconds, but longer while it waits for the rate limit of Ticket. The lease of a dead
+	// A fetch takes less than 25 seconds, plus the time for which it waits for the rate limit of Ticket. The lease of a dead
 	// process must end within a minute. The function release is called once, and must return quickly. It must not end the
 	// lease of another caller.
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)

@@ -265,8 +265,8 @@ func noCursor(op Operation, cursor *int64) error {
 // ValidateCallbackURL checks a URL as Book checks its CallbackURL: it must be https, with a public host. Like the
 // service, the client refuses loopback, private and shared addresses, localhost, single-label names, *.internal and
 // *.local. The client also refuses *.localhost, names that are not ASCII, multicast and link-local addresses, and
-// addresses that IANA reserves. It refuses addresses that contain an IPv4 address, and unusual notations of an address.
-// The error is a *ValidationError.
+// addresses that IANA reserves. It refuses IPv6 addresses that contain an IPv4 address, and unusual notations of an
+// address. The error is a *ValidationError.
 //
 // ValidateCallbackURL does not resolve names. The service resolves a name before each delivery, and delivers only to
 // public addresses.

@@ -118,7 +118,7 @@ func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir 
 		return temp, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
 	}
 	if dir == "" {
-		os.Remove(file.Name()) // fails on Windows, because the file is open
+		os.Remove(file.Name()) // on Windows this fails, because the file is open: there only Close removes the file
 	}
 	whole := false
 	defer func() { // runs even if a transport panics
@@ -204,7 +204,8 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 		return copyDocument(ctx, w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set, nil)
 	}
 	_, bounded := ctx.Deadline()
-	if asked := set.has(optTimeout); asked || !bounded { // the client's WithTimeout is for calls of the API
+	// The variable asked is false for a WithTimeout of New, because that option limits calls of the API.
+	if asked := set.has(optTimeout); asked || !bounded {
 		timeout := documentTimeout
 		if asked {
 			timeout = set.Timeout
@@ -221,8 +222,8 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 	return copyDocument(ctx, w, resp.Body, v, set, links)
 }
 
-// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher call OrderVoucher, because the link may expire during
-// a download, or lead to an older version.
+// maxVoucherAttempts is how often SaveVoucher and OpenVoucher may call OrderVoucher. They call OrderVoucher again if the
+// link expires during a download, or leads to an older version.
 const maxVoucherAttempts = 3
 
 // SaveVoucher gets the voucher of an order, saves its document at path, and returns the voucher. Only the file's owner can

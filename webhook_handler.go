@@ -59,8 +59,8 @@ type WebhookOptions struct {
 // Two deliveries are duplicates if they have the same event id or the same signed body. Without an id they are also duplicates
 // if they have the same reference and kind. For types.EventOrderModified and unknown kinds, which may come again, the time must
 // be the same, too. A signed and an unsigned delivery are never duplicates, so that nobody without a secret can make an event
-// look handled. But the signature does not cover the id. An attacker who has a signed delivery that was never handled can give it
-// the id of another event. If the guess is right, the other event looks handled.
+// look handled. But the signature does not cover the id. An attacker who has a signed delivery that was never handled can send it
+// with a guessed id. If another event has this id, the handler then takes that event for a duplicate.
 //
 //	200  handled, now or before
 //	400  the body is not an event

@@ -24,7 +24,7 @@ const (
 
 // EventStore remembers handled events, for all processes that receive them. Two events with a common key are duplicates.
 // Keys are compared byte by byte, and have at most 255 bytes of UTF-8. Each call passes at least one key, and no key
-// twice. Claims and done keys must stay if a server's clock is set back.
+// twice. Claims and done keys must stay even if the clock from which the store reads the time is set back.
 //
 // Methods must return when ctx ends, and be safe for concurrent use. Package hotelstaystest/storetest tests
 // implementations.
@@ -100,7 +100,7 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 		m.held[key] = &eventKey{key, until, true}
 		m.done = append(m.done, m.held[key])
 	}
-	m.makeRoom(0) // the map exceeds the limit if newer keys took the place of an expired claim
+	m.makeRoom(0) // the map exceeds the limit if it had already dropped the expired claims of these keys for newer keys
 	return nil
 }
 

@@ -28,7 +28,8 @@ func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 func Transport(t *http.Transport) *http.Transport {
 	t = t.Clone()
 	t.Proxy, t.DisableKeepAlives = nil, true
-	if len(t.TLSNextProto) > 0 { // http2.ConfigureTransport sets TLSNextProto, whose connections are in a separate pool
+	// If http2.ConfigureTransport has set TLSNextProto, the copy would use connections from a pool that belongs to t.
+	if len(t.TLSNextProto) > 0 {
 		t.TLSNextProto, t.ForceAttemptHTTP2 = nil, true
 	}
 	//lint:ignore SA1019 a caller may have set this deprecated field

@@ -39,7 +39,7 @@ func IsName(host string) bool {
 	return !strings.ContainsFunc(host, notInName) && !slices.Contains(strings.Split(host, "."), "")
 }
 
-// notInName allows the underscore, because some real hosts have an underscore.
+// notInName reports whether r cannot be in a host name. The underscore can, because the names of some real hosts have it.
 func notInName(r rune) bool {
 	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }
