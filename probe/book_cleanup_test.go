@@ -48,7 +48,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			}
 		}})
 	}
-	portion, sessions, books := testsize.PortionOf(t, 2, 6), map[string]time.Time{}, 0
+	portion, sessions, books := testsize.PortionOf(t, 7, 13), map[string]time.Time{}, 0
 	for name, test := range map[string]struct {
 		only    string
 		orders  int

@@ -115,7 +115,7 @@ func TestNoBookingRuleIsBrokenByTheSandbox(t *testing.T) {
 }
 
 func TestRunFindsTheMeaningOfEachOrderStatus(t *testing.T) {
-	portion := testsize.PortionOf(t, 1, 4) // with -short only the last variant, whose status numbers differ from the defaults
+	portion := testsize.PortionOf(t, 2, 4) // with -short only the last variant, whose status numbers differ from the defaults
 	for variant := range testsize.SomeOf(portion, []hotelstaystest.Variants{
 		{}, {NullOrders: true}, {OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 5, Cancelled: 2, Pending: 3}},
 		{BusinessFailureStatus: http.StatusConflict, NullOrders: true,
@@ -168,7 +168,7 @@ func TestCleanupRefusesAJournalOfAnotherAccount(t *testing.T) {
 }
 
 func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
-	portion := testsize.PortionOf(t, 3, 8)
+	portion := testsize.PortionOf(t, 5, 11)
 	steps := func(first string) []any { // the fee is 0 until first, 5 EUR until 20:00, and then 0
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}

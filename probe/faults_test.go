@@ -254,7 +254,7 @@ func TestEachFaultBreaksItsRules(t *testing.T) {
 
 // eachBreaksItsRules requires that each fault breaks exactly the rules in its field breaks.
 func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T, fault) (*Report, error)) {
-	portion := testsize.PortionOf(t, 13, 31)
+	portion := testsize.PortionOf(t, 29, 53)
 	for name := range testsize.SomeOf(portion, slices.Sorted(maps.Keys(all))) {
 		t.Run(name, func(t *testing.T) {
 			report, err := run(t, all[name])

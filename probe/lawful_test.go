@@ -35,7 +35,7 @@ func oneRemark() func(*reply) {
 
 // Unusual answers that the document allows break no rule. Rules that cannot be judged are not tried.
 func TestUnusualAnswersBreakNoRule(t *testing.T) {
-	portion := testsize.PortionOf(t, 6, 22)
+	portion := testsize.PortionOf(t, 7, 17)
 	n := 0
 	emptyPage := func(list string) func(*reply) {
 		return on("pageNum", 1, func(a *reply) {
@@ -134,7 +134,7 @@ func cancelling(as string) func(*reply) {
 
 // Where the document leaves a choice, a service may differ from the sandbox. The run must then report the facts of that service.
 func TestServiceThatKeepsToTheDocumentBreaksNoRule(t *testing.T) {
-	portion, adults := testsize.PortionOf(t, 6, 25), map[string]int{}
+	portion, adults := testsize.PortionOf(t, 13, 25), map[string]int{}
 	for name, test := range map[string]struct {
 		sandbox hotelstaystest.Config
 		fault   fault

@@ -120,7 +120,7 @@ func TestErrorOfACallDoesNotWrapTheCauseOfItsCtx(t *testing.T) {
 		mayHaveActed[string(op)] = mutating[op]
 	}
 	withoutToken := map[string]bool{"Ticket": true, "OAuthToken": true, "DownloadVoucher": true}
-	portion := testsize.PortionOf(t, 1, 5)
+	portion := testsize.PortionOf(t, 2, 5)
 	for causeName, cause := range causes {
 		for endName, end := range ends {
 			if causeName != "sentinel" && endName != "cancelled" {

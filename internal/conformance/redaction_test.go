@@ -348,7 +348,7 @@ func TestErrorsHideEchoedSecrets(t *testing.T) {
 		"CheckAvail":   callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"}),
 		"Destinations": callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 	}
-	portion := testsize.PortionOf(t, 1, 7)
+	portion := testsize.PortionOf(t, 3, 11)
 	for how, answer := range echoes {
 		t.Run(how, func(t *testing.T) {
 			for name, call := range calls {
@@ -521,7 +521,7 @@ func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 		}
 		return err
 	}
-	portion := testsize.PortionOf(t, 1, 7)
+	portion := testsize.PortionOf(t, 3, 11)
 	for op, call := range calls {
 		tried, failed := 0, 0
 		for _, body := range bodies {
