@@ -4,7 +4,7 @@ package hotelstays
 
 import "reflect"
 
-// clone returns a deep copy of v, except that the copy shares the maps of v.
+// clone returns a deep copy of v.
 func clone[T any](v *T) *T {
 	if v == nil {
 		return nil
@@ -29,6 +29,18 @@ func unshare(v reflect.Value) {
 			unshare(c.Elem())
 			v.Set(c)
 		}
+	case reflect.Map:
+		if v.IsNil() {
+			return
+		}
+		c := reflect.MakeMap(v.Type())
+		for key, value := range v.Seq2() {
+			own := reflect.New(v.Type().Elem()).Elem() // a value in a map cannot be set
+			own.Set(value)
+			unshare(own)
+			c.SetMapIndex(key, own)
+		}
+		v.Set(c)
 	case reflect.Slice:
 		if v.IsNil() {
 			return

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -71,19 +70,6 @@ func namesOnce(d *json.Decoder) error {
 	}
 	_, _ = d.Token() // reads the closing bracket
 	return nil
-}
-
-// copied returns a copy that shares nothing with f. For a nil f it returns nil.
-func (f *ServiceFacts) copied() *ServiceFacts {
-	c := clone(f)
-	if c == nil {
-		return nil
-	}
-	c.RefusalCodes = maps.Clone(f.RefusalCodes)
-	for op, codes := range c.RefusalCodes {
-		c.RefusalCodes[op] = slices.Clone(codes)
-	}
-	return c
 }
 
 func (f *ServiceFacts) refuses(op Operation, code int) bool {

@@ -47,9 +47,7 @@ type CallOptions struct {
 func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	var set settings
 	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
-	asked := set.CallOptions
-	asked.ServiceFacts, asked.TestFlags = set.ServiceFacts.copied(), maps.Clone(set.TestFlags)
-	return asked, set.faults.err("CallOptionsOf")
+	return *clone(&set.CallOptions), set.faults.err("CallOptionsOf")
 }
 
 // optionRow is what the client knows about an option, besides its field in CallOptions.

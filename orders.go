@@ -252,7 +252,7 @@ func (e *AmbiguousReferenceError) LogValue() slog.Value { return logValue(e) }
 
 // StatusMeanings returns the meanings of order states that WithServiceFacts gave to the client.
 func (c *Client) StatusMeanings() StatusMeanings {
-	if facts := c.defaults.ServiceFacts.copied(); facts != nil {
+	if facts := clone(c.defaults.ServiceFacts); facts != nil {
 		return facts.StatusMeanings
 	}
 	return StatusMeanings{}

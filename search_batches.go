@@ -106,13 +106,12 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 		set.faults.add("hotelIds", "is required by HotelListBatches")
 	}
 	set.faults.hotelIDs(b.ids)
-	probe := b.request
-	probe.HotelIDs = []string{"any"} // any valid id, because the real ids are checked above
-	if probe.PageNum != 0 || probe.Cursor != nil {
+	b.request.HotelIDs = []string{"any"} // any valid id, because the real ids are checked above
+	if b.request.PageNum != 0 || b.request.Cursor != nil {
 		set.faults.add("pageNum", "and cursor must not be set, because every batch has its own pages")
 	}
 	input := validation{faults: set.faults}
-	probe.validate(&input)
+	b.request.validate(&input)
 	return b, input.err(OpHotelList)
 }
 
