@@ -129,7 +129,8 @@ func (e *SchemaError) Error() string {
 // Migrate creates or updates the tables, whose names begin with hotelstays_. Call it when a
 // new version is deployed, as a user who may create tables. Several processes may call it at
 // the same time. If it fails or is killed, call it again. It changes nothing if the tables
-// are up to date, and returns a *SchemaError if they are newer than this program.
+// are up to date, for which SELECT on hotelstays_schema suffices. It returns a *SchemaError
+// if they are newer than this program.
 func Migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	var p problems
 	p.checkDatabase(db, dialect)
@@ -153,7 +154,12 @@ func migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	}
 	defer func() { _ = conn.Close() }()
 	return withMigrationLock(ctx, conn, dialect, func() error {
-		if _, err := conn.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS hotelstays_schema (version integer PRIMARY KEY)`); err != nil {
+		var exists bool
+		err := conn.QueryRowContext(ctx, schemaTables[dialect]).Scan(&exists)
+		if err == nil && !exists { // on PostgreSQL, IF NOT EXISTS overlooks a table in a later schema of the search path
+			_, err = conn.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS hotelstays_schema (version integer PRIMARY KEY)`)
+		}
+		if err != nil {
 			return err
 		}
 		found, err := version(ctx, conn)

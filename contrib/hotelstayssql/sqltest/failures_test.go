@@ -342,21 +342,6 @@ func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 	})
 }
 
-// PgBouncer gives a process the connection of another process, which lacks the statements that this process has prepared.
-func TestErrorBehindPgBouncerNamesTheSettingOfTheDriver(t *testing.T) {
-	t.Parallel()
-	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL}, func(t *testing.T, db *database) {
-		db.createTables(t)
-		db.SetMaxOpenConns(1)
-		tokens := newTokens(t, db)
-		_, err := tokens.Load(t.Context(), "key")
-		require.NoError(t, err)
-		db.exec(t, "DISCARD ALL")
-		_, err = tokens.Load(t.Context(), "key")
-		assert.ErrorContains(t, err, "; behind PgBouncer, add default_query_exec_mode=exec (pgx)")
-	})
-}
-
 // SQLite has one writer at a time. Here the writer is a transaction of the caller.
 func TestErrorOfWakeDuringATransactionAdvisesBusyTimeout(t *testing.T) {
 	db := create(t, hotelstayssql.SQLite)

@@ -138,25 +138,27 @@ func (l logLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// readOnly has the settings of read-only connections.
+var readOnly = map[hotelstayssql.Dialect]map[string]string{
+	hotelstayssql.SQLite:     {"query_only": "1"},
+	hotelstayssql.PostgreSQL: {"default_transaction_read_only": "on"},
+	hotelstayssql.MySQL:      {"tx_read_only": "1"},
+}
+
 func TestNothingIsSentIfTheDatabaseIsReadOnlyOrHasANewerSchema(t *testing.T) {
-	settings := map[hotelstayssql.Dialect]map[string]string{
-		hotelstayssql.SQLite:     {"query_only": "1"},
-		hotelstayssql.PostgreSQL: {"default_transaction_read_only": "on"},
-		hotelstayssql.MySQL:      {"tx_read_only": "1"},
-	}
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
 		p.Begin("ref-1")
-		pool := db.openWith(t, settings[db.dialect])
+		pool := db.openWith(t, readOnly[db.dialect])
 		log := make(logLines, 10)
-		readOnly := p.through(pool, log.receive)
+		reader := p.through(pool, log.receive)
 		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), pool, db.dialect, nil),
 			"hotelstayssql: checking the database: the database is read-only")
-		_, err := readOnly.Send(t.Context(), "ref-1")
+		_, err := reader.Send(t.Context(), "ref-1")
 		assert.ErrorContains(t, err, "nothing was sent")
-		_, err = readOnly.Book(t.Context(), p.Request("ref-2"))
+		_, err = reader.Book(t.Context(), p.Request("ref-2"))
 		assert.ErrorContains(t, err, "nothing was sent")
-		stop := readOnly.Work()
+		stop := reader.Work()
 		assert.Contains(t, <-log, "read-only")
 		stop()
 
