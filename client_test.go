@@ -633,6 +633,17 @@ func TestFailuresInTheTableOfDocGoProveThatBookWasNotSent(t *testing.T) {
 	})
 }
 
+// In an errgroup the cause is the error of a sibling call.
+func TestErrorOfACallThatBeginsAfterTheEndOfCtxQuotesTheCause(t *testing.T) {
+	sibling := fmt.Errorf("another call: %w", hotelstays.ErrRateChanged)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(sibling)
+	err := operationCalls[hotelstays.OpHotelList](ctx, clientThrough(t, noSend{t}))
+	assert.ErrorContains(t, err, "context canceled: another call")
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.NotErrorIs(t, err, hotelstays.ErrRateChanged)
+}
+
 func checkNeverLeft(t *testing.T, row retryRow) {
 	synctest.Test(t, func(t *testing.T) {
 		for op, call := range operationCalls {

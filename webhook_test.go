@@ -227,6 +227,12 @@ func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 	})
 }
 
+func TestErrorOfAnEmptyBodyNamesAMiddlewareThatReadIt(t *testing.T) {
+	_, err := hotelstays.VerifyWebhook(nil, hookHeader(hookSign(hookSecret, time.Now(), hookPaid)), hookVerifying())
+	hookRefused(t, err, hotelstays.ErrWebhookSignature, "no body")
+	assert.ErrorContains(t, err, "if a middleware reads the body")
+}
+
 // A test cannot reliably measure whether a comparison takes constant time, so this test reads the source.
 func TestVerifyWebhookComparesInConstantTime(t *testing.T) {
 	source, err := os.ReadFile("internal/signature/signature.go")

@@ -3,11 +3,11 @@
 package hotelstayssql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 // NewWebhookHandler returns a handler that verifies deliveries, and calls journal.Wake with the reference of
@@ -27,12 +27,8 @@ func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 	if opts.Store != nil {
 		p.add("Store is set; leave it out, because the database of the journal remembers the events")
 	}
-	var bookings durable.Bookings[*sql.Tx] = journal
-	if journal != nil && journal.account == "" {
-		if opts.Account == "" {
-			p.add("Account is empty; the journal serves many accounts, so set it to the result of Client.Account")
-		}
-		bookings = journal.ForAccount(opts.Account)
+	if journal != nil && journal.account == "" && opts.Account == "" {
+		p.add("Account is empty; the journal serves many accounts, so set it to the result of Client.Account")
 	}
 	if err := p.err("NewWebhookHandler"); err != nil {
 		return nil, err
@@ -49,6 +45,7 @@ func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 		if err != nil {
 			return err
 		}
-		return bookings.Wake(ctx, event.CustomerReferenceNo) // after the transaction, which may hold a lock that Wake needs
+		bookings := journal.ForAccount(cmp.Or(journal.account, opts.Account)) // at each event, because accounts come and go
+		return bookings.Wake(ctx, event.CustomerReferenceNo)                  // after the transaction, which may hold a lock that Wake needs
 	})
 }

@@ -34,6 +34,9 @@ func Check(body []byte, header string, secrets []string) (at time.Time, signer s
 			return time.Unix(int64(seconds), 0), secret, nil
 		}
 	}
+	if len(body) == 0 {
+		return time.Time{}, "", errors.New("the body is empty; if a middleware reads the body, let it put the body back")
+	}
 	return time.Time{}, "", errors.New("the secret differs, or the body was changed; check the webhook signing secret, " +
 		"which is not the application's secret")
 }

@@ -294,16 +294,19 @@ func (r *run) explainEnd(ctx context.Context, err error) error {
 }
 
 // WithoutCause returns err unchanged while ctx has not ended. After the end of ctx, it returns an error that has the
-// text of err, but wraps only ctx.Err(). Then err may contain the cause of ctx, because net/http returns that cause.
-// The caller may choose any error as the cause, so the cause says nothing about this call.
+// texts of err and of the cause of ctx, but wraps only ctx.Err(). Then err may wrap the cause, because net/http returns
+// that cause. The caller may choose any error as the cause, so the cause says nothing about this call.
 func WithoutCause(ctx context.Context, err error) error {
 	ended := ctx.Err()
-	if err == nil || ended == nil || err == ended {
+	if err == nil || ended == nil {
 		return err
 	}
 	text := err.Error()
 	if !strings.Contains(text, ended.Error()) {
 		text = ended.Error() + ": " + text
+	}
+	if cause := context.Cause(ctx).Error(); !strings.Contains(text, cause) {
+		text += ": " + cause
 	}
 	return &endedError{text, ended}
 }
