@@ -23,7 +23,7 @@ type afterRefusal struct {
 }
 
 func (e *afterRefusal) Error() string {
-	return e.end.Error() + " before another attempt, after: " + e.refusal.fact()
+	return e.end.Error() + " before another attempt; the last attempt failed: " + e.refusal.fact()
 }
 
 func (e *afterRefusal) Unwrap() error { return e.end } // errors.Is must not find the refusal, because the call ended for another reason

@@ -495,7 +495,7 @@ func TestEachErrorHasItsKind(t *testing.T) {
 		{hotelstays.KindCanceled, &hotelstays.BatchError{Err: noAnswer(context.Canceled)}},
 		{hotelstays.KindCanceled, context.Canceled},
 		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
-		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded,
+		{hotelstays.KindTimeout, noAnswer(fmt.Errorf("%w before another attempt; the last attempt failed: %w", context.DeadlineExceeded,
 			api(hotelstays.OpQueryOrders, 503, 0)))},
 		{hotelstays.KindRateLimited, noAnswer(fmt.Errorf("%w: %w", hotelstays.ErrRateLimited, ratelimit.ErrPaused))},
 		{hotelstays.KindTimeout, &hotelstays.VoucherError{Err: context.DeadlineExceeded}},

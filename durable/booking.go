@@ -223,8 +223,8 @@ func (b booking) wake(now time.Time) (next booking, ok bool) {
 }
 
 // booked returns the outcome that ends the booking, from the results of BookAndRecover. It returns nil if the outcome
-// is unknown or its State is not set. If the Book of an earlier round may still make an order, booked also returns nil
-// if this Book was refused or never sent.
+// is unknown or its State is not set. A Book that was refused or never sent does not end the booking while the Book of an
+// earlier round may still make an order.
 func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or was never sent

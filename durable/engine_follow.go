@@ -98,8 +98,8 @@ func (e *Engine[Tx]) compared(ctx context.Context, row *Row, at time.Time, of re
 	return s
 }
 
-// storeSight stores the result of a read, and passes a change of the order to OnOrder. It returns when the next read is
-// due.
+// storeSight stores the result of a read, and passes a change of the order to OnOrder. It returns the time at
+// which the next read is due.
 func (e *Engine[Tx]) storeSight(ctx context.Context, row *Row, s sight) (due time.Time, err error) {
 	if s.err != nil {
 		return due, s.err

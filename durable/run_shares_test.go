@@ -37,7 +37,7 @@ func TestSharesReserveAWorkerForEachKindOfRow(t *testing.T) {
 	}
 }
 
-func TestAccountGetsAnotherWorkerOnlyIfItHasFewerWorkersThanAreFree(t *testing.T) {
+func TestAccountGetsAnotherWorkerOnlyIfMoreWorkersAreFreeThanTheAccountHas(t *testing.T) {
 	s := newShares(5, []Kind{KindBooking}, true)
 	for _, account := range []string{"a", "a", "a", "b", "c", "a"} {
 		s.takeShare(KindBooking, account)

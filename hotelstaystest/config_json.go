@@ -108,7 +108,7 @@ func parseDuration(text string) (time.Duration, error) {
 	case err != nil:
 		return 0, err
 	case d < 0:
-		return 0, errors.New("the duration is negative; write 0s for no delay, or never if it must not happen")
+		return 0, errors.New("the duration is negative; write 0s for no delay, or never if the event must not happen")
 	case d == 0:
 		return AtOnce, nil
 	}

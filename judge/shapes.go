@@ -179,7 +179,7 @@ var rate, totalRate = forms["Pkg"].named["rate"], forms["Pkg"].named["totalRate"
 // anything is a value whose type is not documented.
 var anything = &field{shape: &shape{}}
 
-// forms maps a name to its type. answers maps an operation to the type of its envelope.
+// forms maps the name of a type to its shape. answers maps an operation to the shape of the operation's answer.
 var forms, answers = compile()
 
 func compile() (all map[string]*shape, answers map[types.Operation]*field) {

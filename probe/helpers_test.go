@@ -167,7 +167,7 @@ func on(name string, want any, change func(*reply)) func(*reply) {
 	}
 }
 
-// answers changes refusals with a code. 0 means any code.
+// answers applies the function change to each refusal with this code, or to each refusal if code is 0.
 func answers(code int, change func(*reply)) func(*reply) {
 	return func(a *reply) {
 		got := fmt.Sprint(a.body["code"])

@@ -33,7 +33,7 @@ type booked struct {
 	body   obj
 	entry  *JournalEntry
 	order  *types.Order // nil if Book was refused
-	gender *answer      // the refusal of a Book with other forms of a gender, or nil
+	gender *answer      // the answer that refused a Book with another form of a gender; nil if no Book was refused
 
 	// The method voucher sets these fields.
 	issued    hotelstays.OrderVoucherResponse

@@ -25,8 +25,8 @@ const (
 	signHeader   = "X-Platform-Signature"
 )
 
-// events waits for the event order_cancelled of the cancelled booking, and returns all deliveries about this booking. If
-// another event arrives after Cancel, events waits ten more seconds, because that event may be about an earlier change.
+// events waits for the event order_cancelled of the cancelled booking, and returns all deliveries about this booking. An
+// event of another kind that arrives after Cancel may be about an earlier change. So events then waits ten more seconds.
 func (r *run) events() []delivery {
 	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
 		b := r.cancelled()

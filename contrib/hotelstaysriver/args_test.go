@@ -159,7 +159,7 @@ func TestPollEndsNoBookingThatAnOlderVersionHasChanged(t *testing.T) {
 }
 
 // A process of an older version puts all jobs into the queue of bookings. A process without OnCancel and OnOrder works
-// on this queue, and must leave these jobs to other processes.
+// on this queue. It must leave the jobs of cancellations and followed orders to other processes.
 func TestProcessWithoutOnCancelAndOnOrderLeavesTheirJobsToOtherProcesses(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")

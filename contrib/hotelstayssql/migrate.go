@@ -242,7 +242,7 @@ func lockMySQL(ctx context.Context, conn *sql.Conn) error {
 	case !locked.Valid:
 		return errors.New("the DSN names no database; add the name of your database to the DSN")
 	case !locked.Bool:
-		return errors.New("another process has been migrating for a minute; call Migrate again when that process has ended")
+		return errors.New("another process has been migrating for a minute; call Migrate again when its migration has ended")
 	}
 	return nil
 }

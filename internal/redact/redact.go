@@ -177,8 +177,8 @@ func match(text, secret string) (size, n int) {
 
 func isPunctuation(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// canLosePunctuation reports whether secret has so many letters and digits that it is also redacted without its
-// punctuation.
+// canLosePunctuation reports whether secret has enough letters and digits. If so, a text that contains the secret without
+// its punctuation is redacted, too.
 func canLosePunctuation(secret string) bool {
 	n := 0
 	for _, r := range secret {

@@ -21,7 +21,7 @@ func Check(body []byte, header string, secrets []string) (at time.Time, signer s
 	if err != nil {
 		return time.Time{}, "", err
 	}
-	seconds, err := strconv.ParseUint(stamp, 10, 63) // refuses a sign
+	seconds, err := strconv.ParseUint(stamp, 10, 63) // refuses a number with + or - in front
 	if err != nil {
 		return time.Time{}, "", errors.New("the time t in the signature header is not in Unix seconds")
 	}

@@ -173,7 +173,7 @@ func Send(ctx context.Context, call *Call) Result {
 		}
 		if err := sleep(ctx, wait); err != nil {
 			if r.last.Err != nil {
-				err = fmt.Errorf("%w before another attempt, after: %w", err, r.last.Err)
+				err = fmt.Errorf("%w before another attempt; the last attempt failed: %w", err, r.last.Err)
 			}
 			r.last.Err = err
 			break

@@ -9,7 +9,7 @@ import (
 
 // Timeline records the attempts of one call.
 type Timeline struct {
-	RateLimitWait time.Duration // sum of the waits of all attempts, and of attempts that were not sent
+	RateLimitWait time.Duration // sum of the waits of all attempts, including attempts that were not sent
 	Sent          []SentAttempt
 }
 

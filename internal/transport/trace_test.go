@@ -120,7 +120,7 @@ func TestEachPermitIsReturnedOnce(t *testing.T) {
 }
 
 // A permit receives only what the answer proves about its request, and nothing if there was no answer.
-func TestPermitReceivesOnlyWhatTheAnswerProvesAboutItsRequest(t *testing.T) {
+func TestPermitReceivesOnlyTheProvenArrivalOfItsRequest(t *testing.T) {
 	const took = 300 * time.Millisecond
 	answer := func(status int, cost string) roundTripper {
 		return func(*http.Request) (*http.Response, error) {

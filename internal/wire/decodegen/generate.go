@@ -206,8 +206,8 @@ func (g *generator) read(out *file, to string, t types.Type, whole bool) (string
 	return "", fmt.Errorf("%s is not handled: extend decodegen, or change the field", t)
 }
 
-// function returns the source of a function that reads a value of type t into *v. For a struct it is the name of the
-// struct's variable.
+// function returns the source text of a function that reads a value of type t into *v. If t is a struct, the text is
+// only the name of the variable that decodegen has generated for the struct.
 func (g *generator) function(out *file, t types.Type) (string, error) {
 	method, err := scalar(t)
 	if err != nil {
