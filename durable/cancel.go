@@ -147,9 +147,14 @@ type cancellation struct {
 func newCancellation(req CancelOrder, booking *booking, fingerprint string, now time.Time,
 	opts ...hotelstays.CallOption) (cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
+	invalidFee := false
+	if req.MaxFee != nil {
+		_, feeErr := req.MaxFee.Decimal()
+		invalidFee = feeErr != nil
+	}
 	if err == nil {
 		err = refuse("CancelTx", unfit{"customerReferenceNo", req.CustomerReferenceNo == "", "is required"},
-			unfit{"sessionId", req.SessionID == "", "is required"})
+			unfit{"sessionId", req.SessionID == "", "is required"}, unfit{"maxFee.amount", invalidFee, "is not a number"})
 	}
 	now = wallClock(now)
 	c := cancellation{CancelOrder: req, Fingerprint: fingerprint, Options: options, Begun: now, Due: now}

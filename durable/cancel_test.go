@@ -443,9 +443,10 @@ func TestWakeMakesOnlyAnOpenCancellationDue(t *testing.T) {
 }
 
 func TestNewCancellationRefusesOptionsThatItCannotStore(t *testing.T) {
-	_, err := newCancellation(CancelOrder{}, nil, "account", start)
+	_, err := newCancellation(CancelOrder{MaxFee: &types.Money{Currency: "EUR"}}, nil, "account", start)
 	assert.ErrorContains(t, err, "customerReferenceNo: is required")
 	assert.ErrorContains(t, err, "sessionId: is required")
+	assert.ErrorContains(t, err, "maxFee.amount: is not a number")
 	for name, opt := range refusedOptions {
 		_, err := newCancellation(toCancel, foundIn(1), "account", start, opt)
 		assert.ErrorContains(t, err, name)
