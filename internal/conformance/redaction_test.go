@@ -522,8 +522,8 @@ func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 		return err
 	}
 	portion := testsize.PortionOf(t, 3, 11)
+	tried, failed := 0, 0
 	for op, call := range calls {
-		tried, failed := 0, 0
 		for _, body := range bodies {
 			for status := range testsize.SomeOf(portion, []int{200, 302, 400, 404, 500}) {
 				tried++
@@ -541,8 +541,8 @@ func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 				assert.Less(t, len(err.Error()), 1000)
 			}
 		}
-		assert.Greater(t, failed, tried*4/5, op)
 	}
+	assert.Greater(t, failed, tried*4/5)
 	_, err := bookAnswered(t, "K4R9Q2W7", 200, bodies[0])
 	assert.ErrorContains(t, err, "{code:number,data:{hotelOrder:{holder:{firstName:string,email:string,"+
 		"phone:{number:string,countryNumber:number}},status:number")
