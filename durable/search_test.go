@@ -32,7 +32,7 @@ func worlds() map[string]world {
 	cancels.Cancels, cancels.Idempotent, cancels.Wakes, cancels.Rounds, cancels.Found = 1, true, 0, 1, true
 	cancelClocks := cancels
 	cancelClocks.Faults, cancelClocks.Skew = 1, durable.ClockMargin // with a webhook, the states exceed five million
-	acts := cancels // without Found, so that rounds may begin at any time
+	acts := cancels                                                 // without Found, so that rounds may begin at any time
 	acts.Found, acts.Rounds, acts.Faults, acts.Acts, acts.Alone = false, 2, 0, 1, true
 	rounds := acts
 	rounds.Faults, rounds.Acts, rounds.ShowsWithin = 1, 0, 2*time.Minute // with ten minutes, the states exceed 20 GB
