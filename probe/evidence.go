@@ -174,7 +174,7 @@ func (m *masker) add(value string) {
 }
 
 // isBait reports whether a value is a wrong credential that the service must refuse. Such a value is not secret.
-func isBait(value string) bool { return value == unknownToken || value == wrongSecret }
+func isBait(value string) bool { return value == unknownTicket || value == wrongSecret }
 
 // text masks a text, and replaces control characters, which a terminal could execute.
 func (m *masker) text(text string) string {
@@ -205,7 +205,7 @@ func (m *masker) header(h http.Header) map[string]string {
 	out := map[string]string{}
 	for name, values := range h {
 		out[name] = m.text(strings.Join(values, ", "))
-		if name == "Authorization" && out[name] != "Bearer "+unknownToken {
+		if name == "Authorization" && out[name] != "Bearer "+unknownTicket {
 			out[name] = "Bearer " + mask
 		}
 		if slices.Contains([]string{"Cookie", "Set-Cookie", "Ip", "User-Ref"}, name) {

@@ -116,7 +116,7 @@ var faults = map[string]fault{
 	"a ticket expires before its ttl":           {opTicket, takes("ttl", 16, 8), nil, "ticket/lifetime ticket/ttl ticket/kept"},
 	"Destinations needs no token": {opDestinations, nil, on("Authorization", nil, answers(0, granted(obj{"destinations": []any{}}))),
 		"auth/missing-token auth/anonymous"},
-	"HotelsMetadata accepts any token": {opHotelsMetadata, nil, on("Authorization", "Bearer "+unknownToken,
+	"HotelsMetadata accepts any token": {opHotelsMetadata, nil, on("Authorization", "Bearer "+unknownTicket,
 		answers(0, granted(obj{"hotelsMetadata": []any{}}))), "auth/unknown-token"},
 	"a token without scopes may call every operation": {"", nil, scopeless(),
 		"oauth/no-scopes check/form headers/session-id list/form voucher/form"},

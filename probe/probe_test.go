@@ -126,7 +126,7 @@ func TestReportHasNoSecrets(t *testing.T) {
 
 func TestMaskHidesSecretsAndGuests(t *testing.T) {
 	m := &masker{}
-	for _, value := range []string{"$(id)", "tick-$(id)-top", `a/b&"secret`, "47110815", unknownToken} {
+	for _, value := range []string{"$(id)", "tick-$(id)-top", `a/b&"secret`, "47110815", unknownTicket} {
 		m.add(value)
 	}
 	for body, want := range map[string]string{
@@ -170,8 +170,8 @@ func TestCurlRepeatsTheRequest(t *testing.T) {
 		RequestHeader: map[string]string{"Authorization": "Bearer " + mask, "Session-Id": "s", "Request-Id": "r", "User-Ref": mask}}
 	assert.Equal(t, `curl -sS -i -X POST -H "Authorization: Bearer $TOKEN" -H 'Session-Id: s' -H "User-Ref: $USER_REF" `+
 		`-d '{"a":"it'\''s"}' 'https://h/p'`, ex.curl())
-	ex.RequestHeader = map[string]string{"Authorization": "Bearer " + unknownToken}
-	assert.Contains(t, ex.curl(), `-H 'Authorization: Bearer `+unknownToken+`'`)
+	ex.RequestHeader = map[string]string{"Authorization": "Bearer " + unknownTicket}
+	assert.Contains(t, ex.curl(), `-H 'Authorization: Bearer `+unknownTicket+`'`)
 }
 
 func TestBaseURLOutsideATestEnvironmentMustBeConfirmed(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 const (
 	maxTTL           = 31_536_000
-	unknownToken     = "none-of-the-service"
+	unknownTicket    = "none-of-the-service"
 	wrongSecret      = "not-the-secret"
 	unknownReference = "probe-no-such-order"
 	noSession        = "probe-no-session"

@@ -219,7 +219,7 @@ func (r *run) apply(c *call, change obj) {
 			c.token = text
 		case name[0] <= 'Z':
 			if name == "Authorization" {
-				c.token = unknownToken // so do uses another client; after a refusal, the client of the run would renew its token
+				c.token = unknownTicket // so do uses another client; after a refusal, the client of the run would renew its token
 			}
 			c.edit = func(h http.Header) {
 				if h.Set(name, text); value == nil {

@@ -101,7 +101,7 @@ func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, er
 	return nil, ctx.Err()
 }
 
-// The caller must call Sent when the request leaves.
+// Sent must be called when the request leaves.
 func (p *Permit) Sent() {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -114,8 +114,8 @@ func (p *Permit) Sent() {
 	p.w.serve(now)
 }
 
-// The caller must call Done when the request has ended, or when the caller decides not to send the request. If the
-// caller has not called Sent, the slot is free immediately.
+// Done must be called when the request has ended, or when the caller decides not to send the request. If the caller has
+// not called Sent, the slot is free immediately.
 func (p *Permit) Done(r pacing.PermitResult) {
 	w := p.w
 	w.mu.Lock()

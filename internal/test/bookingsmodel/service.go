@@ -93,7 +93,7 @@ const (
 // Client returns a client that knows which statuses of the model's orders mean confirmed and cancelled.
 func Client(transport http.RoundTripper) *hotelstays.Client {
 	client, err := hotelstays.New("https://service.example.com",
-		hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
+		hotelstays.TokenCredential{Token: types.NewSecret("token")}, // a ticket would expire, because a long search takes years of virtual time
 		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}),
 		hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: orderStates}))
 	if err != nil {
@@ -107,8 +107,6 @@ func (r reply) roundTrip(req *http.Request) (*http.Response, error) {
 	status, data := http.StatusOK, any(map[string]any{"orders": append([]types.Order{}, r.view.orders()...)})
 	cancels := strings.HasSuffix(req.URL.Path, "/cancel")
 	switch {
-	case strings.Contains(req.URL.Path, "ticket"):
-		data = map[string]any{"ticket": "ticket", "ttl": 31536000}
 	case r.code == fails:
 		return testkit.Reply(status, `{"code": 100009999, "msg": "failed", "data": null}`), nil
 	case r.code == spoils:
