@@ -340,8 +340,8 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 	return next, is
 }
 
-// abandon ends a booking without an outcome, because a person gives it up. It returns an error while Book may be in
-// progress. The error is ErrNotBegun after the booking has ended.
+// abandon ends a booking without an outcome, because a person gives the booking up. While Book may be in progress, abandon
+// returns an error. If the booking has already ended, the error is ErrNotBegun.
 func (b booking) abandon(now time.Time) (booking, error) {
 	if phase := b.Phase(now); phase == PhaseBooking || phase == phaseEnded {
 		return b, b.refused(now)

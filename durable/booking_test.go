@@ -421,7 +421,7 @@ func TestBookedAndPolledReturnOnlyProvenOutcomes(t *testing.T) {
 		outcome        *hotelstays.BookingOutcome
 		err            error
 		booked, polled *hotelstays.BookingOutcome
-		ending         Ending // the ending of the outcome that booked returns
+		ending         Ending // the ending of the booking if its outcome is booked
 	}{
 		"found":                             {found, nil, found, found, EndingFound},
 		"absent":                            {in(hotelstays.BookingAbsent), nil, absent, absent, EndingAbsent},

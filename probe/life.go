@@ -18,7 +18,7 @@ import (
 
 const (
 	confirming  = 15 * time.Minute // maximum wait for the confirmation of an order, which takes 3 to 10 minutes
-	lasting     = time.Minute      // how long a status must last, because the order may show a new status later than its voucher
+	lasting     = time.Minute      // how long a status must stay unchanged: an order may get its new status later than its voucher
 	longestLink = 2 * time.Hour    // maximum wait for the end of a download link, because the order must be cancelled within a day
 )
 

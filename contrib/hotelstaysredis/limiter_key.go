@@ -238,7 +238,7 @@ func (l *keyLimiter) due(now time.Time) time.Time {
 	return at
 }
 
-// retrying reports whether the process calls Redis at the given time of an outage, although no caller waits for Redis.
+// retrying reports whether the process still calls Redis at a time during an outage, even if no caller waits for Redis.
 func (l *keyLimiter) retrying(at time.Time) bool { return l.fallen > 0 || at.Before(l.outage.giveUpAt) }
 
 // sooner returns the earlier of a and b, or b if a is zero.

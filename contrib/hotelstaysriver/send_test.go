@@ -155,7 +155,7 @@ func TestSendWaitsForALockAtMostBookTimeout(t *testing.T) {
 
 // A frozen Book ends after its booking has begun again. The job of the new round stores the end of Book, even while a
 // worker has that job. If that job has ended, it becomes live again.
-func TestNextRoundStoresTheEndOfAFrozenBook(t *testing.T) {
+func TestNextRoundLearnsWhenTheFrozenBookOfTheRoundBeforeHasEnded(t *testing.T) {
 	for name, ended := range map[string]bool{"a worker has the new job": false, "the new job has ended": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)

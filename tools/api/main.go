@@ -109,8 +109,8 @@ func load(dir string, public map[string]*types.Package) error {
 
 var exceptions = regexp.MustCompile("(?s)except in `.*?`\\.")
 
-// listOutside returns an error unless the page lists the packages in outside. If write is true, it writes the list into
-// the page.
+// listOutside returns an error unless the page lists the packages that the variable outside names. If write is true,
+// listOutside writes the list into the page.
 func listOutside(page string, write bool) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
