@@ -27,28 +27,36 @@ func newBench(m *masker) *bench {
 }
 
 // judges passes an exchange to the judge. For each rule, judges stores the first exchange with the worst verdict.
-func (b *bench) judges(of judge.Exchange, ex *Exchange) {
-	was := b.judge.Look(of)
+func (b *bench) judges(ex *exchange) {
+	was := b.judge.Look(ex.Exchange)
+	masked := sync.OnceValue(func() Exchange { return b.masker.exchange(ex) })
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	kept := *ex
-	kept.raw = nil // the unmasked answer is dropped, because the report outlives the run
 	for name := range was.Tried {
-		result := &Result{State: Held, Evidence: []Exchange{kept}}
+		result := &Result{State: Held}
+		var findings []judge.Finding
 		for _, f := range was.Findings {
 			if f.Name == name {
-				b.adds(result, f, of)
+				findings = append(findings, f)
 			}
 		}
-		verdicts := []State{Held, Found, Weak, Broken}
-		if known := b.found[name]; known == nil || slices.Index(verdicts, known.State) < slices.Index(verdicts, result.State) {
-			b.found[name] = result
+		if len(findings) > 0 {
+			result.State = verdicts[findings[0].Grade]
 		}
+		worse := []State{Held, Found, Weak, Broken}
+		if known := b.found[name]; known != nil && slices.Index(worse, known.State) >= slices.Index(worse, result.State) {
+			continue
+		}
+		result.Evidence = []Exchange{masked()}
+		for _, f := range findings {
+			b.adds(result, f, ex)
+		}
+		b.found[name] = result
 	}
 }
 
 // adds puts a finding about an exchange into the result of the rule that the exchange breaks.
-func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
+func (b *bench) adds(result *Result, f judge.Finding, of *exchange) {
 	body, header := of.Body, of.Header
 	if of.Event {
 		body, header = of.RequestBody, of.Request
@@ -61,7 +69,7 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 		got = fmt.Sprintf("%q", value)
 	}
 	if result.Reason == "" {
-		result.State, result.Curl = verdicts[f.Grade], result.Evidence[0].curl()
+		result.Curl = result.Evidence[0].curl()
 		result.Reason = cmp.Or(string(f.Operation), "event") + ": "
 	} else {
 		result.Reason += "; "

@@ -33,7 +33,7 @@ type call struct {
 
 // answer has the service's answer to a call, or in err the reason why no answer came.
 type answer struct {
-	*Exchange
+	*exchange
 	op  operation
 	err error
 	// cause is the error that the client returned, even if an answer came. It shows whether a Book may have been executed.
@@ -76,10 +76,10 @@ func (r *run) do(c call) *answer {
 		if types.OperationAt(ex.URL) != c.op {
 			continue
 		}
-		a := &answer{Exchange: ex, op: c.op, cause: err}
-		if ex.raw == nil {
-			a.err = fmt.Errorf("no answer: %s", ex.Error)
-		} else if json.Unmarshal(ex.raw.body, &a.coded) != nil {
+		a := &answer{exchange: ex, op: c.op, cause: err}
+		if ex.err != nil {
+			a.err = fmt.Errorf("no answer: %w", ex.err)
+		} else if json.Unmarshal(ex.Body, &a.coded) != nil {
 			a.coded = coded{}
 		}
 		return a
@@ -203,8 +203,8 @@ func (a *answer) member(name string) string {
 
 // number returns the value of a header. If the value is not a number, the rule ends as Broken.
 func (a *answer) number(header string) int64 {
-	n, err := strconv.ParseInt(a.raw.header.Get(header), 10, 64)
-	breaks(err != nil, "%s of %s is %q instead of a number", header, a.op, a.raw.header.Get(header))
+	n, err := strconv.ParseInt(a.Header.Get(header), 10, 64)
+	breaks(err != nil, "%s of %s is %q instead of a number", header, a.op, a.Header.Get(header))
 	return n
 }
 

@@ -1,4 +1,4 @@
-// Evidence: requests and answers, masked before they are kept.
+// Evidence: requests and answers. They are masked when a result takes them as evidence.
 
 package probe
 
@@ -43,14 +43,15 @@ type Exchange struct {
 	Element string `json:"element,omitempty"`
 	Took    int64  `json:"milliseconds"`
 	Error   string `json:"error,omitempty"`
-
-	raw *rawAnswer
 }
 
-// rawAnswer is the unmasked answer, which the rules judge. The report does not contain it.
-type rawAnswer struct {
-	header http.Header
-	body   []byte
+// exchange is an unmasked request and its answer, which the rules judge. A report has only masked exchanges.
+type exchange struct {
+	judge.Exchange
+
+	began  time.Time
+	method string
+	err    error // why no complete answer came
 }
 
 // curl returns a command that repeats the request. The command reads the token from the shell variable TOKEN, the secrets
@@ -93,10 +94,10 @@ type recorded struct{}
 type tape struct {
 	edit func(http.Header) // if set, changes each request
 	mu   sync.Mutex
-	list []*Exchange
+	list []*exchange
 }
 
-func (t *tape) taken() []*Exchange {
+func (t *tape) taken() []*exchange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.list)
@@ -128,26 +129,19 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 		rec.masker.add(token)
 	}
-	ex := &Exchange{Time: time.Now(), Method: req.Method, URL: rec.masker.text(req.URL.String()),
-		RequestHeader: rec.masker.header(req.Header), RequestBody: rec.masker.body(sent, false)}
+	ex := &exchange{began: time.Now(), method: req.Method, Exchange: judge.Exchange{URL: req.URL.String(), Request: req.Header, RequestBody: sent}}
 	resp, err := rec.base.RoundTrip(req)
 	if err == nil {
-		var body []byte
-		op := types.OperationAt(req.URL.Path)
-		credentials := op == opTicket || op == opOAuthToken
-		body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
+		ex.Body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
 		resp.Body.Close()
-		resp.Body = io.NopCloser(bytes.NewReader(body))
-		ex.Status, ex.Header, ex.Body = resp.StatusCode, rec.masker.header(resp.Header), rec.masker.body(body, credentials)
-		if err == nil {
-			ex.raw = &rawAnswer{resp.Header, body}
-			rec.bench.judges(judge.Exchange{Time: time.Now(), URL: req.URL.String(), Request: req.Header, RequestBody: sent, Status: ex.Status,
-				Header: resp.Header, Body: body}, ex)
-		}
+		resp.Body = io.NopCloser(bytes.NewReader(ex.Body))
+		ex.Status, ex.Header = resp.StatusCode, resp.Header
 	}
-	ex.Took = time.Since(ex.Time).Milliseconds()
-	if err != nil {
-		ex.Error, resp = rec.masker.text(err.Error()), nil
+	ex.Time, ex.err = time.Now(), err
+	if err == nil {
+		rec.bench.judges(ex)
+	} else {
+		resp = nil
 	}
 	if to == nil {
 		return resp, err
@@ -175,6 +169,19 @@ func (m *masker) add(value string) {
 
 // isBait reports whether a value is a wrong credential that the service must refuse. Such a value is not secret.
 func isBait(value string) bool { return value == unknownTicket || value == wrongSecret }
+
+// exchange returns an exchange without secrets and personal data.
+func (m *masker) exchange(of *exchange) Exchange {
+	path, _, _ := strings.Cut(of.URL, "?")
+	op := types.OperationAt(path)
+	ex := Exchange{Time: of.began, Method: of.method, URL: m.text(of.URL), RequestHeader: m.header(of.Request), RequestBody: m.body(of.RequestBody, false),
+		Status: of.Status, Header: m.header(of.Header), Body: m.body(of.Body, op == opTicket || op == opOAuthToken),
+		Took: of.Time.Sub(of.began).Milliseconds()}
+	if of.err != nil {
+		ex.Error = m.text(of.err.Error())
+	}
+	return ex
+}
 
 // text masks a text, and replaces control characters, which a terminal could execute.
 func (m *masker) text(text string) string {

@@ -183,7 +183,7 @@ type run struct {
 	*session
 	rule  Rule
 	ctx   context.Context
-	log   []*Exchange
+	log   []*exchange
 	found string
 	weak  string
 }
@@ -214,9 +214,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	}
 	res.Found = s.masker.short(r.found)
 	for _, ex := range r.log[max(0, len(r.log)-maxEvidence):] {
-		kept := *ex
-		kept.raw = nil // the unmasked answer is dropped, because the report outlives the run
-		res.Evidence = append(res.Evidence, kept)
+		res.Evidence = append(res.Evidence, s.masker.exchange(ex))
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -57,7 +57,7 @@ var scopes = []types.Scope{types.ScopeSearchRead, types.ScopeContentRead, types.
 // token returns the access token of an answer, or "". OAuth answers may have no envelope.
 func (r *run) token(a *answer) string {
 	a.came()
-	top, _ := decoded(a.raw.body).(obj)
+	top, _ := decoded(a.Body).(obj)
 	nested, _ := top["data"].(obj)
 	flat, _ := top["access_token"].(string)
 	below, _ := nested["access_token"].(string)
@@ -96,7 +96,7 @@ var oauthRules = rules("HOTELSTAYS_CLIENT_ID", []line{
 	{"oauth/wrong-secret", "a wrong client secret gets no token", ask(opOAuthToken, noToken, changes("client_secret", wrongSecret))},
 	{"oauth/invalid-scope", "an unknown scope gets invalid_scope; in which member", ask(opOAuthToken, func(r *run, a *answer) string {
 		noToken(r, a)
-		form, _ := decoded(a.raw.body).(obj)
+		form, _ := decoded(a.Body).(obj)
 		maps.DeleteFunc(form, func(_ string, v any) bool { return !strings.Contains(fmt.Sprint(v), "invalid_scope") })
 		breaks(len(form) == 0, "expected invalid_scope, got %s", a)
 		return fmt.Sprintf("%s; invalid_scope is in %s", a, members(form))
@@ -106,7 +106,7 @@ var oauthRules = rules("HOTELSTAYS_CLIENT_ID", []line{
 		if token == "" {
 			return fmt.Sprintf("no token: %s", a)
 		}
-		top, _ := decoded(a.raw.body).(obj)
+		top, _ := decoded(a.Body).(obj)
 		nested, _ := top["data"].(obj)
 		scope := fmt.Sprint(cmp.Or(top["scope"], nested["scope"], any("")))
 		if scope == "" {
@@ -125,7 +125,7 @@ var oauthRules = rules("HOTELSTAYS_CLIENT_ID", []line{
 			if r.token(a) == "" {
 				continue // the client may not have this scope
 			}
-			form, all := "at the top level", decoded(a.raw.body).(obj)
+			form, all := "at the top level", decoded(a.Body).(obj)
 			if data, ok := all["data"].(obj); ok {
 				form, all = "in the envelope", data
 			}
@@ -256,7 +256,7 @@ var limitRules = append(rules("", []line{
 	{"limits/above", "of ten requests in a second, malformed requests included, Ticket refuses five; with which Retry-After", func(r *run) {
 		refused := r.limited(2*ticketLimit, idle)
 		breaks(len(refused) != ticketLimit, "%d of ten got HTTP 429", len(refused))
-		r.find("Retry-After is %q", refused[0].raw.header.Get("Retry-After"))
+		r.find("Retry-After is %q", refused[0].Header.Get("Retry-After"))
 	}},
 	{"limits/window", "two seconds after HTTP 429, requests are accepted", func(r *run) {
 		const pause = 2 * idle // ends the effect of earlier answers with HTTP 429

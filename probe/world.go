@@ -18,14 +18,14 @@ type memo[T any] struct {
 	done bool
 	v    T
 	err  error
-	seen *Exchange
+	seen *exchange
 }
 
 // get calls look once per run, and returns the value to every rule. If look failed, the rule is skipped.
 func (m *memo[T]) get(r *run, what string, look func() T) T {
 	before := len(r.log)
 	if m.done && m.seen != nil {
-		r.log = append(slices.DeleteFunc(r.log, func(ex *Exchange) bool { return ex == m.seen }), m.seen)
+		r.log = append(slices.DeleteFunc(r.log, func(ex *exchange) bool { return ex == m.seen }), m.seen)
 	} else if !m.done {
 		m.err = attempt(func() { m.v = look() })
 		m.done = r.ctx.Err() == nil
@@ -171,7 +171,7 @@ func (r *run) search() *search {
 		a := r.list(obj{"pageSize": 10})
 		resp := read[hotelstays.HotelListResponse](a)
 		skip(len(resp.List) == 0, "HotelList found no hotels: %s", resp.Basic.StatusRemark)
-		session := cmp.Or(resp.Basic.SessionID, a.raw.header.Get("Session-Id"))
+		session := cmp.Or(resp.Basic.SessionID, a.Header.Get("Session-Id"))
 		skip(session == "", "the answer to HotelList has no session")
 		return &search{a, *resp, session}
 	})
