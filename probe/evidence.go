@@ -129,7 +129,8 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 		rec.masker.add(token)
 	}
-	ex := &exchange{began: time.Now(), method: req.Method, Exchange: judge.Exchange{URL: req.URL.String(), Request: req.Header, RequestBody: sent}}
+	ex := &exchange{began: time.Now(), method: req.Method,
+		Exchange: judge.Exchange{URL: req.URL.String(), Request: req.Header, RequestBody: sent}}
 	resp, err := rec.base.RoundTrip(req)
 	if err == nil {
 		ex.Body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
@@ -174,8 +175,8 @@ func isBait(value string) bool { return value == unknownTicket || value == wrong
 func (m *masker) exchange(of *exchange) Exchange {
 	path, _, _ := strings.Cut(of.URL, "?")
 	op := types.OperationAt(path)
-	ex := Exchange{Time: of.began, Method: of.method, URL: m.text(of.URL), RequestHeader: m.header(of.Request), RequestBody: m.body(of.RequestBody, false),
-		Status: of.Status, Header: m.header(of.Header), Body: m.body(of.Body, op == opTicket || op == opOAuthToken),
+	ex := Exchange{Time: of.began, Method: of.method, URL: m.text(of.URL),
+		RequestHeader: m.header(of.Request), RequestBody: m.body(of.RequestBody, false), Status: of.Status, Header: m.header(of.Header), Body: m.body(of.Body, op == opTicket || op == opOAuthToken),
 		Took: of.Time.Sub(of.began).Milliseconds()}
 	if of.err != nil {
 		ex.Error = m.text(of.err.Error())
