@@ -176,7 +176,8 @@ func (m *masker) exchange(of *exchange) Exchange {
 	path, _, _ := strings.Cut(of.URL, "?")
 	op := types.OperationAt(path)
 	ex := Exchange{Time: of.began, Method: of.method, URL: m.text(of.URL),
-		RequestHeader: m.header(of.Request), RequestBody: m.body(of.RequestBody, false), Status: of.Status, Header: m.header(of.Header), Body: m.body(of.Body, op == opTicket || op == opOAuthToken),
+		RequestHeader: m.header(of.Request), RequestBody: m.body(of.RequestBody, false),
+		Status: of.Status, Header: m.header(of.Header), Body: m.body(of.Body, op == opTicket || op == opOAuthToken),
 		Took: of.Time.Sub(of.began).Milliseconds()}
 	if of.err != nil {
 		ex.Error = m.text(of.err.Error())
