@@ -31,8 +31,8 @@ func worlds() map[string]world {
 	cancels := plain
 	cancels.Cancels, cancels.Idempotent, cancels.Wakes, cancels.Rounds, cancels.Found = 1, true, 0, 1, true
 	cancelClocks := cancels
-	cancelClocks.Faults, cancelClocks.Skew = 1, durable.ClockMargin // with a webhook, the states exceed five million
-	acts := cancels                                                 // without Found, so that rounds may begin at any time
+	cancelClocks.Faults, cancelClocks.Skew = 1, durable.ClockMargin
+	acts := cancels // without Found, so that rounds may begin at any time
 	acts.Found, acts.Rounds, acts.Faults, acts.Acts, acts.Alone = false, 2, 0, 1, true
 	rounds := acts
 	rounds.Faults, rounds.Acts, rounds.ShowsWithin = 1, 0, 2*time.Minute // with ten minutes, the states exceed 20 GB
@@ -40,6 +40,7 @@ func worlds() map[string]world {
 	together.Alone, together.Cancels = false, 2
 	foreign := rounds
 	foreign.Cancels, foreign.Foreign, foreign.Rounds = 2, true, 1
+	cancels.BookTimeout, cancels.ShowsWithin = 30*time.Second, 30*time.Second // with longer times, the states exceed the limit
 	follows := plain
 	follows.Follows, follows.Found, follows.Idempotent, follows.Foreign = true, true, true, true
 	follows.Faults, follows.Rounds, follows.Changes, follows.Acts = 1, 1, 1, 1
