@@ -68,7 +68,7 @@ func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
 // DownloadVoucher puts the document of v into a temporary file, verifies the whole document, and then writes it to w. If v
 // contains the document, nothing is downloaded. The error is a *VoucherError with an error of VerifyVoucher,
 // ErrVoucherLinkExpired, or an error of the connection or of w. A nil w is a *ValidationError. The download ends with ctx or
-// WithTimeout, and without a deadline after five minutes. A broken download is not resumed.
+// the WithTimeout of the call, and without both after five minutes. A broken download is not resumed.
 //
 // The request has no credentials. It follows up to three redirects if the voucher has a digest. The link and its redirects
 // must be https. They must lead to a public host, as ValidateCallbackURL defines it, and to public addresses, unless

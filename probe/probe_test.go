@@ -160,6 +160,13 @@ func TestMaskHidesSecretsAndGuests(t *testing.T) {
 	assert.Len(t, m.short(strings.Repeat("x", 1<<20)), maxText+len("…"))
 }
 
+func TestGuiltyElementOfALongBodyIsMasked(t *testing.T) {
+	result := &Result{Evidence: []Exchange{{}}}
+	body := `{"list":[{"rating":9,"guest":{"firstName":"Janet"}}],"more":"` + strings.Repeat("x", maxExcerpt) + `"}`
+	newBench(&masker{}).adds(result, judge.Finding{Path: "list[0].rating"}, &exchange{Exchange: judge.Exchange{Body: []byte(body)}})
+	assert.JSONEq(t, `{"rating":9,"guest":{"firstName":"[masked]"}}`, result.Evidence[0].Element)
+}
+
 func TestCurlRepeatsTheRequest(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, faults["Ticket accepts a ttl above the limit"], only("ticket/ttl-above"))
 	require.NoError(t, err)
