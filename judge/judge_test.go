@@ -105,6 +105,19 @@ func TestRequestWhoseBodyCannotBeReadIsNotSent(t *testing.T) {
 	assert.ErrorIs(t, err, io.ErrNoProgress)
 }
 
+func TestRequestWithoutABodyIsSentWithoutABody(t *testing.T) {
+	var sent io.Reader
+	through := judge.New(nil).Transport(testkit.Transport(func(req *http.Request) (*http.Response, error) {
+		sent = req.Body
+		return nil, io.ErrNoProgress
+	}))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://h"+queryOrders, http.NoBody)
+	require.NoError(t, err)
+	_, err = through.RoundTrip(req)
+	require.ErrorIs(t, err, io.ErrNoProgress)
+	assert.Equal(t, http.NoBody, sent, "net/http sends any other body in chunks if its length is unknown")
+}
+
 func TestEitherAllOrNoCallsOfASessionAreJudged(t *testing.T) {
 	judged := map[string]int{}
 	j := judge.New(&judge.Options{Sample: 0.5, OnFinding: func(f judge.Finding) {

@@ -101,7 +101,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if op == "" && !t.linked(ex.URL) {
 		return t.next.RoundTrip(req)
 	}
-	if req.Body != nil {
+	if req.Body != nil && req.Body != http.NoBody {
 		body, err := io.ReadAll(req.Body)
 		if _ = req.Body.Close(); err != nil {
 			return nil, err

@@ -129,8 +129,9 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 		rec.masker.add(token)
 	}
+	// Config.HTTPClient may add a secret of a gateway to req.Header, so the report gets a copy.
 	ex := &exchange{began: time.Now(), method: req.Method,
-		Exchange: judge.Exchange{URL: req.URL.String(), Request: req.Header, RequestBody: sent}}
+		Exchange: judge.Exchange{URL: req.URL.String(), Request: req.Header.Clone(), RequestBody: sent}}
 	resp, err := rec.base.RoundTrip(req)
 	if err == nil {
 		ex.Body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))

@@ -107,7 +107,13 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}}
 	var secrets []string
 	report, err := probed(t, hotelstaystest.Config{}, watch, func(c *Config) {
-		secrets = []string{c.Credential.AppSecret.Reveal(), c.OAuth.ClientSecret.Reveal(), "Traveller", "Passport9", "cookie-of-the-service"}
+		secrets = []string{c.Credential.AppSecret.Reveal(), c.OAuth.ClientSecret.Reveal(), "Traveller", "Passport9", "cookie-of-the-service",
+			"key-of-the-gateway"}
+		service := c.HTTPClient.Transport
+		c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
+			req.Header.Set("X-Gateway", "key-of-the-gateway")
+			return service.RoundTrip(req)
+		})
 	})
 	require.NoError(t, err)
 	text, err := json.Marshal(report)
