@@ -197,7 +197,7 @@ func ExampleResponseMeta() {
 	// the answer as it was: {"destinations":[
 }
 
-// An APIError is an error answer of the service. errors.Is tells which sentinel the error matches. In a log, an error is
+// An APIError is an error answer of the service. It matches at most one sentinel with errors.Is. In a log, an error is
 // a group of attributes. The supplier finds the request by its id.
 func ExampleAPIError() {
 	ctx := context.Background()
