@@ -1,52 +1,199 @@
-// Error types of failed calls and of unknown outcomes. APIError is in errors_codes.go.
+// The error types of calls. errors_next.go has their advice.
 
 package hotelstays
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
-	"github.com/hotelstays/hotelstays-go/internal/transport"
-	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// afterRefusal is the error of a call that ended between a refusal and the next attempt, for example because ctx ended.
-type afterRefusal struct {
-	end     error
-	refusal *APIError
+// APIError is a refusal or a failure that the service reported, or an HTTP status from a proxy in front of the service.
+// errors.Is matches an APIError with at most one sentinel.
+type APIError struct {
+	Operation  Operation
+	HTTPStatus int
+	// Code is the envelope's code, or 0 if the answer is not enveloped.
+	Code int
+	// Msg is the service's message, up to 1 KiB. An object or an array is shown as names and types. For Ticket and
+	// OAuthToken the message ends where a token may begin.
+	Msg string
+	// Excerpt is the beginning of an answer that is not enveloped, such as a proxy's HTML page. It has the same form as
+	// DecodeError.Excerpt. For Ticket and OAuthToken all of it is redacted.
+	Excerpt   string
+	RequestID string
+	TraceID   string
+	// RetryAfter is how long the service asks you to wait, at most a day; 0 if it did not ask.
+	RetryAfter time.Duration
+	// RateLimit holds the X-RateLimit headers of the answer; nil if a header is missing or invalid.
+	RateLimit *RateLimit
+	// Header holds the headers of the answer, as in ResponseMeta. The text of the error contains no header.
+	Header http.Header
+
+	ownRefusal  bool   // whether ServiceFacts.RefusalCodes has the Code for the Operation
+	tokenAdvice string // if not empty, replaces the usual advice
+	outcome
 }
 
-func (e *afterRefusal) Error() string {
-	return e.end.Error() + " before another attempt; the last attempt failed: " + e.refusal.fact()
-}
+// Error says what was refused, by which code, and what to do next.
+func (e *APIError) Error() string { return failureText(e) }
 
-func (e *afterRefusal) Unwrap() error { return e.end } // errors.Is must not find the refusal, because the call ended for another reason
-
-func (e *afterRefusal) causes() []error { return []error{e.end, e.refusal} }
-
-// bothErrors joins two errors into one text, without their prefixes and advice.
-type bothErrors struct{ first, then error }
-
-func (e *bothErrors) Error() string { return fact(e.first) + "; " + fact(e.then) }
-
-// fact returns both texts. It leaves out the first error's operation and request id, because the surrounding error
-// has them.
-func (e *bothErrors) fact() string {
-	if f, ok := e.first.(failure); ok {
-		return f.fact() + "; " + fact(e.then)
+func (e *APIError) fact() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (HTTP %d", e.what(), e.HTTPStatus)
+	if e.Code != 0 {
+		fmt.Fprintf(&b, ", code %d", e.Code)
 	}
-	return e.Error()
+	if e.Msg != "" {
+		fmt.Fprintf(&b, ", %q", e.Msg)
+	}
+	if e.Excerpt != "" {
+		fmt.Fprintf(&b, ", not enveloped: it begins %q", e.Excerpt)
+	}
+	if e.RetryAfter > 0 && !e.unknown { // after an unknown outcome, this text would advise to send the request again
+		fmt.Fprintf(&b, ", retry after %s", e.RetryAfter)
+	}
+	b.WriteString(")")
+	return b.String()
 }
 
-func (e *bothErrors) Unwrap() error { return e.then } // errors.Is must not find the first error, because the call went on after it
+// Is reports whether target is the sentinel of this error.
+func (e *APIError) Is(target error) bool { return !e.unknown && target == e.sentinel() }
 
-func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
+// sentinel returns the sentinel of the row of answerRows that matches the answer, or nil. It tries three groups of rows in
+// this order: the rows whose field first is true, the rows with the answer's code, and the rows with the answer's HTTP
+// status.
+func (e *APIError) sentinel() error {
+	status := func(r *answerRow) bool {
+		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)
+	}
+	first := func(r *answerRow) bool {
+		return r.first && !e.unknown && (status(r) || r.word != "" && strings.Contains(e.Msg, r.word))
+	}
+	code := func(r *answerRow) bool { return e.Code != 0 && r.code == e.Code }
+	last := func(r *answerRow) bool { return !r.first && status(r) }
+	for _, matches := range []func(*answerRow) bool{first, code, last} {
+		for i := range answerRows {
+			if r := &answerRows[i]; matches(r) && (r.only == nil || slices.Contains(r.only, e.Operation)) {
+				return r.sentinel
+			}
+		}
+	}
+	return nil
+}
+
+// refuses reports whether the answer proves that a Book or a Cancel was not executed. With an HTTP status that the document
+// names for refusals, any code is a proof. With another status, only a code that is listed for the operation is a proof.
+func (e *APIError) refuses() bool {
+	switch e.HTTPStatus {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return e.Code != 0
+	}
+	return e.seemsRefused() && (e.listed() || e.HTTPStatus == http.StatusNotFound && e.Operation == OpCancel)
+}
+
+func (e *APIError) seemsRefused() bool {
+	class := e.HTTPStatus / 100
+	return e.Code != 0 && (class == 2 || class == 4)
+}
+
+// listed reports whether the document, or ServiceFacts, lists the code for the operation.
+func (e *APIError) listed() bool {
+	return e.ownRefusal || e.Code != 0 && slices.ContainsFunc(answerRows, func(r answerRow) bool {
+		return r.code == e.Code && (r.listedFor == nil || slices.Contains(r.listedFor, e.Operation))
+	})
+}
+
+func (e *APIError) what() string {
+	switch sentinel := e.sentinel(); {
+	case e.unknown && e.seemsRefused() && operations[e.Operation] == nil: // a call of Do with an unknown path
+		return "refused with a code that is undocumented for this operation"
+	case e.unknown && e.seemsRefused():
+		return "refused with a code that is undocumented for this operation; if the supplier says that the code proves a refusal, " +
+			"add it to ServiceFacts.RefusalCodes"
+	case sentinel != nil:
+		return sentinel.Error()
+	case e.HTTPStatus >= 500:
+		return "the service failed"
+	case e.redirects():
+		if to, err := url.Parse(e.Header.Get("Location")); err == nil && to.Host != "" {
+			return fmt.Sprintf("redirected to the host %q, and redirects are not followed", to.Host)
+		}
+		return "redirected, and redirects are not followed"
+	}
+	return "refused"
+}
+
+func (e *APIError) redirects() bool { return e.HTTPStatus/100 == 3 }
+
+func (e *APIError) kind() ErrorKind {
+	switch sentinel := e.sentinel(); {
+	case e.unknown:
+		return KindOutcomeUnknown
+	case sentinel != nil:
+		return KindOf(sentinel)
+	case e.HTTPStatus >= 500:
+		return KindServerError
+	case e.seemsRefused():
+		return KindRefused
+	}
+	return KindUnexpected
+}
+
+func (e *APIError) details() details {
+	return details{operation: e.Operation, status: e.HTTPStatus, code: e.Code, requestID: e.RequestID, traceID: e.TraceID}
+}
+
+// LogValue returns attributes for slog: kind, operation, status, code, ids and text.
+func (e *APIError) LogValue() slog.Value { return logValue(e) }
+
+// answerRow describes the answers of the service that match a sentinel. The zero value of a condition matches no answer.
+type answerRow struct {
+	sentinel error
+	code     int // code of the answer; 0 if the document lists no code
+	status   int // HTTP status of the answer; 0 if the status is never compared
+	// listedFor has the operations for which the document lists the code; nil: all. The code proves a refusal only for
+	// these operations.
+	listedFor []Operation
+	// only, if set, lists the operations that can have the kind. The status then counts only in an enveloped answer.
+	only []Operation
+	// first: if the answer has this status or this word, the answer has this kind, whatever its code is.
+	first bool
+	word  string // text in Msg by which an answer belongs to the kind; empty if Msg is never compared
+}
+
+var answerRows = []answerRow{
+	{sentinel: ErrParam, code: types.CodeParam, status: http.StatusBadRequest,
+		listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook}},
+	{sentinel: ErrUnauthorized, code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket}},
+	{sentinel: ErrForbidden, status: http.StatusForbidden},
+	{sentinel: ErrNotFound, code: types.CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher},
+		only: []Operation{OpOrderVoucher, OpCancel}},
+	{sentinel: ErrRateLimited, code: types.CodeRateLimited, status: http.StatusTooManyRequests},
+	{sentinel: ErrDuplicateBooking, code: types.CodeDuplicateBooking, listedFor: []Operation{OpBook}},
+	{sentinel: ErrVoucherTooLarge, code: types.CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher}},
+	{sentinel: ErrAmbiguousReference, code: types.CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher}},
+	{sentinel: ErrRateChanged, code: types.CodeRateChanged, listedFor: []Operation{OpBook}},
+	{sentinel: ErrCancelRefused, status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true},
+	{sentinel: ErrInvalidScope, word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true},
+	{sentinel: ErrUpstreamTimeout, status: http.StatusGatewayTimeout},
+	{sentinel: ErrProxyAuth, status: http.StatusProxyAuthRequired},
+}
+
+// RateLimit holds the values of the X-RateLimit headers of an answer.
+type RateLimit struct {
+	Limit     int           // the allowed requests per second
+	Remaining int           // requests left in the current window
+	Reset     time.Duration // time until the next window begins
+}
 
 // TransportError reports a call without an answer: the connection failed, ctx ended, or the client got no token or no
 // slot of the rate limit in time.
@@ -92,46 +239,6 @@ func (e *TransportError) kind() ErrorKind {
 		return KindRateLimited
 	}
 	return KindTransport
-}
-
-// unusableValue reports that an option's function returned a value that no header can have.
-type unusableValue struct{ option, problem string }
-
-func (e *unusableValue) Error() string { return "the value from " + e.option + " " + e.problem }
-
-func (e *TransportError) next() string {
-	if token, ok := e.Err.(failure); ok && e.NoToken {
-		return token.next()
-	}
-	var certificate *tls.CertificateVerificationError
-	var unresolved *net.DNSError
-	var unusable *unusableValue
-	switch {
-	case errors.As(e.Err, &unusable):
-		return "correct the function that you gave to " + unusable.option
-	case errors.Is(e.Err, transport.ErrReusedID):
-		return "correct the function that you gave to WithRequestID"
-	case errors.Is(e.Err, ratelimit.ErrPaused):
-		return "call again after that time"
-	case errors.As(e.Err, &certificate):
-		return "check the base URL, and that this machine trusts the service's certificate"
-	case errors.Is(e.Err, ErrProxyAuth):
-		return "check the credentials of the proxy"
-	case errors.As(e.Err, &unresolved):
-		return "check the base URL and the DNS; for a mocked host give the mocked http.Client to WithHTTPClient; " + safeAgain
-	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
-		return "check the base URL, and whether this machine reaches it; " + safeAgain
-	}
-	return safeAgain
-}
-
-const safeAgain = "it is safe to call again"
-
-func (e *TransportError) again() bool {
-	if token, ok := e.Err.(failure); ok && e.NoToken {
-		return token.again()
-	}
-	return errors.Is(e.Err, ratelimit.ErrPaused) || strings.HasSuffix(e.next(), safeAgain)
 }
 
 // Unwrap returns the cause, such as context.DeadlineExceeded, or ErrRateLimited if an earlier 429 has paused the
@@ -184,21 +291,6 @@ func (e *DecodeError) kind() ErrorKind {
 }
 
 var errNullOrders = errors.New("data.orders is null (see ServiceFacts.NullOrders)")
-
-func (e *DecodeError) next() string {
-	var syntax *wire.SyntaxError
-	switch {
-	case errors.Is(e.Err, transport.ErrBodyTooLarge) && e.Operation != OpTicket && e.Operation != OpOAuthToken:
-		return "ask for less, or raise WithMaxResponseBytes"
-	case errors.Is(e.Err, errNullOrders):
-		return "set ServiceFacts.NullOrders if the service writes an empty list of orders as null"
-	case errors.As(e.Err, &syntax):
-		return "check the base URL, and proxies on the way; if they are right, report this to the supplier with the request id"
-	}
-	return "report this to the supplier with the request id"
-}
-
-func (*DecodeError) again() bool { return false }
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
@@ -254,3 +346,35 @@ func (*OutcomeUnknownError) kind() ErrorKind { return KindOutcomeUnknown }
 
 // LogValue returns attributes for slog, like APIError.LogValue, and the reference.
 func (e *OutcomeUnknownError) LogValue() slog.Value { return logValue(e) }
+
+// afterRefusal is the error of a call that ended between a refusal and the next attempt, for example because ctx ended.
+type afterRefusal struct {
+	end     error
+	refusal *APIError
+}
+
+func (e *afterRefusal) Error() string {
+	return e.end.Error() + " before another attempt; the last attempt failed: " + e.refusal.fact()
+}
+
+func (e *afterRefusal) Unwrap() error { return e.end } // errors.Is must not find the refusal, because the call ended for another reason
+
+func (e *afterRefusal) causes() []error { return []error{e.end, e.refusal} }
+
+// bothErrors joins two errors into one text, without their prefixes and advice.
+type bothErrors struct{ first, then error }
+
+func (e *bothErrors) Error() string { return fact(e.first) + "; " + fact(e.then) }
+
+// fact returns both texts. It leaves out the first error's operation and request id, because the surrounding error
+// has them.
+func (e *bothErrors) fact() string {
+	if f, ok := e.first.(failure); ok {
+		return f.fact() + "; " + fact(e.then)
+	}
+	return e.Error()
+}
+
+func (e *bothErrors) Unwrap() error { return e.then } // errors.Is must not find the first error, because the call went on after it
+
+func (e *bothErrors) causes() []error { return []error{e.first, e.then} }

@@ -148,6 +148,11 @@ func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time)
 	return optTimestamp.option(nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })
 }
 
+// unusableValue reports that an option's function returned a value that no header can have.
+type unusableValue struct{ option, problem string }
+
+func (e *unusableValue) Error() string { return "the value from " + e.option + " " + e.problem }
+
 func checkedHeader(option, value string) (string, error) {
 	if problem := headerProblem(value); problem != "" {
 		return "", &unusableValue{option, problem}

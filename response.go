@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -305,6 +306,26 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 		m.RawData = x.rawData()
 	}
 	return m
+}
+
+// rateLimit returns nil if a header is missing or invalid: the value 0 would mean, for example, that no request is left.
+func rateLimit(h http.Header) *RateLimit {
+	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
+	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")
+	reset, hasReset := figure(h, "X-Ratelimit-Reset")
+	if !hasLimit || !hasRemaining || !hasReset {
+		return nil
+	}
+	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
+}
+
+func figure(h http.Header, name string) (int, bool) {
+	value := h.Get(name)
+	if value == "" { // without a header, ParseUint would allocate an error
+		return 0, false
+	}
+	n, err := strconv.ParseUint(value, 10, 31)
+	return int(n), err == nil
 }
 
 // rawData copies the answer's data, with tokens redacted. It is nil if ctx ended first.
