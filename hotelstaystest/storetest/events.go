@@ -4,11 +4,9 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,37 +27,28 @@ const (
 	done    = hotelstays.ClaimDone
 )
 
-const (
-	saysAllOrNone = "Claim claims all keys, or none of them"
-	saysSafe      = "the methods must be safe for concurrent use"
-)
+const saysAllOrNone = "Claim claims all keys, or none of them"
 
 var eventPromises = []promise[hotelstays.EventStore]{
-	{"Claim claims all keys", saysAllOrNone, "the loop over keys in Claim: does it stop early?", claimsAllKeys},
-	{"Claim claims nothing if a key is busy", saysAllOrNone + ": it returns ClaimBusy if any key is claimed",
-		"Claim: does it look at every key, and at the claims of its own process? Are earlier keys released if a later key is busy?",
-		busyClaimsNothing},
-	{"Claim claims nothing if a key is done", saysAllOrNone, "Claim: are earlier keys released if a later key is done?", doneClaimsNothing},
+	{"Claim claims all keys or none", saysAllOrNone + ": it returns ClaimBusy if any key is claimed",
+		"Claim: does it look at every key, and at the claims of its own process? Are earlier keys released if a later key is busy or done?",
+		allOrNone},
 	{"Claim returns done if any key is done", "Claim returns ClaimDone if any key is done, else ClaimBusy if any is claimed",
 		"Claim: does it return at the first key that is busy?", doneBeforeBusy},
 	{"a claim ends with its lease", "a claim expires after lease",
 		"the expiry that Claim stores, its unit, the clock it is compared with; does Claim replace the expiry of an expired claim?", claimEnds},
 	{"done keys stay done for the retention", "Done marks all keys as done, for at least retention",
-		"Done: does the lease of the claim still end the key?", doneForRetention},
-	{"Done marks all keys for every process", "Done marks all keys as done",
-		"the loop over keys in Done, and where the state is stored", doneMarksAll},
+		"Done: its loop over keys, and where it stores the state; does the lease of the claim still end the key?", doneForRetention},
 	{"Done marks keys that are not claimed", "Done marks all keys as done, also if their claim has expired or another caller has claimed them",
 		"Done: does it update only keys that are claimed, or only its own claims?", doneWithoutClaim},
-	{"Release ends the claims of all keys", "Release ends the claims of all keys",
-		"Release: its loop over keys, and which rows it deletes", releaseEnds},
-	{"Release keeps done keys", "keys that are done stay done", "Release: does it look at the state of a key?", doneIsNotReleased},
-	{"a concurrent Release does not undo Done", "keys that are done stay done",
-		"Release: it must compare and delete in one step, not read and then delete", doneBeatsRelease},
+	{"Release ends the claims of all keys", "Release ends the claims of all keys; keys that are done stay done",
+		"Release: its loop over keys, and which rows it deletes; does it look at the state of a key?", releaseEnds},
+	{"concurrent calls do not undo Done", "keys that are done stay done",
+		"Release and Claim: they must compare and change in one step, not read and then write", doneStays},
 	{"keys that differ in one byte are different keys", "keys are compared byte by byte, and have at most 255 bytes of UTF-8",
 		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", eventKeysDiffer},
-	{"only one of many concurrent claims is granted", saysSafe, "Claim: it must look and claim in one step", oneOfManyClaims},
-	{"no key has two claims at the same time", saysSafe,
-		"Claim and Release: they must look and change in one step; keys in different orders must not deadlock", noKeyTwice},
+	{"only one of many concurrent claims is granted", "the methods must be safe for concurrent use",
+		"Claim: it must look and claim in one step; keys in different orders must not deadlock", oneOfManyClaims},
 	{"claims and done keys stay if a clock is set back", "claims and done keys stay if a server's clock is set back",
 		"how expired keys are found, and how the store treats times in the future", eventsAfterSetBack},
 	{"methods return when ctx ends", "methods must return when ctx ends",
@@ -100,28 +89,20 @@ func release(c *eventCase, s hotelstays.EventStore, keys ...string) {
 	c.mustNot(s.Release(c.Context(), keys), "Release(%q)", keys)
 }
 
-func claimsAllKeys(c *eventCase) {
-	k := keys("a", "b", "c")
-	wants(c, c.a, granted, k...)
-	stays(c, busy, k...)
-}
-
-func busyClaimsNothing(c *eventCase) {
-	for place := range 3 {
-		k := keys("a", "b", "c")
-		wants(c, c.a, granted, k[place])
-		wants(c, c.a, busy, k...)
-		wants(c, c.b, busy, k...)
-		wants(c, c.a, granted, slices.Delete(k, place, place+1)...)
-	}
-}
-
-func doneClaimsNothing(c *eventCase) {
-	for place := range 3 {
-		k := keys("a", "b", "c")
-		markDone(c, c.a, time.Hour, k[place])
-		wants(c, c.b, done, k...)
-		wants(c, c.a, granted, slices.Delete(k, place, place+1)...)
+func allOrNone(c *eventCase) {
+	for _, taken := range []hotelstays.ClaimState{busy, done} {
+		for place := range 3 {
+			k := keys("a", "b", "c")
+			wants(c, c.a, granted, k[place])
+			if taken == done {
+				markDone(c, c.a, time.Hour, k[place])
+			}
+			wants(c, c.a, taken, k...)
+			wants(c, c.b, taken, k...)
+			free := slices.Delete(k, place, place+1)
+			wants(c, c.a, granted, free...)
+			stays(c, busy, free...)
+		}
 	}
 }
 
@@ -164,13 +145,6 @@ func doneForRetention(c *eventCase) {
 	stays(c, done, k...)
 }
 
-func doneMarksAll(c *eventCase) {
-	k := keys("a", "b", "c")
-	wants(c, c.a, granted, k...)
-	markDone(c, c.a, time.Hour, k...)
-	stays(c, done, k...)
-}
-
 func doneWithoutClaim(c *eventCase) {
 	k := keys("never claimed", "expired", "claimed by another")
 	markDone(c, c.a, time.Hour, k[0])
@@ -185,36 +159,33 @@ func doneWithoutClaim(c *eventCase) {
 }
 
 func releaseEnds(c *eventCase) {
-	k, kept := keys("a", "b", "never claimed"), key()
-	wants(c, c.a, granted, k[:2]...)
+	k, kept := keys("done", "a", "b", "never claimed"), key()
+	wants(c, c.a, granted, k[:3]...)
 	wants(c, c.a, granted, kept)
+	markDone(c, c.a, time.Hour, k[0])
 	release(c, c.a, k...)
-	for _, key := range k {
+	wants(c, c.b, done, k[0])
+	for _, key := range k[1:] {
 		wants(c, c.b, granted, key)
 	}
 	wants(c, c.b, busy, kept)
 }
 
-func doneIsNotReleased(c *eventCase) {
-	k := keys("done", "claimed")
-	wants(c, c.a, granted, k...)
-	markDone(c, c.a, time.Hour, k[0])
-	release(c, c.a, k...)
-	wants(c, c.b, done, k[0])
-	wants(c, c.b, granted, k[1])
-}
-
-func doneBeatsRelease(c *eventCase) {
+func doneStays(c *eventCase) {
 	for range 30 {
 		k := keys("a", "b")
 		wants(c, c.a, granted, k...)
-		err := atOnce(2, func(i int) error {
-			if i == 0 {
+		err := atOnce(3, func(i int) (err error) {
+			switch i {
+			case 0:
 				return c.a.Done(c.Context(), k, time.Hour)
+			case 1:
+				return c.a.Release(c.Context(), k)
 			}
-			return c.a.Release(c.Context(), k)
+			_, err = c.b.Claim(c.Context(), k, time.Hour)
+			return err
 		})
-		c.mustNot(err, "a concurrent Done or Release of the same keys")
+		c.mustNot(err, "a concurrent Done, Release or Claim of the same keys")
 		stays(c, done, k...)
 	}
 }
@@ -261,60 +232,6 @@ func oneOfManyClaims(c *eventCase) {
 			c.broken("of %d concurrent claims of the same keys %d were granted and %d busy", callers, count[granted], count[busy])
 		}
 	}
-}
-
-func noKeyTwice(c *eventCase) {
-	all := keys("a", "b", "c", "d", "e", "f")
-	var holders [6]atomic.Int32
-	var finished [6]atomic.Bool
-	err := atOnce(8, func(caller int) error {
-		for range 40 {
-			mine := rand.Perm(len(all))[:1+rand.IntN(3)]
-			if err := claimOnce(c.Context(), c.both[caller%2], all, mine, &holders, &finished); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		c.broken("concurrent callers: %v", err)
-	}
-}
-
-// claimOnce claims the keys all[k] for each k in mine. If the claim is granted, claimOnce checks that no other caller
-// has these keys, and then calls Release or Done.
-func claimOnce(ctx context.Context, s hotelstays.EventStore, all []string, mine []int, holders *[6]atomic.Int32,
-	finished *[6]atomic.Bool) error {
-	names := make([]string, len(mine))
-	wasDone := false
-	for i, k := range mine {
-		names[i] = all[k]
-		wasDone = wasDone || finished[k].Load()
-	}
-	state, err := s.Claim(ctx, names, time.Hour)
-	if err != nil || state != granted {
-		return err
-	}
-	if wasDone {
-		return errors.New("a claim was granted although one of its keys was done")
-	}
-	for _, k := range mine {
-		if holders[k].Add(1) != 1 {
-			return errors.New("a key was claimed by two callers")
-		}
-	}
-	time.Sleep(time.Millisecond)
-	for _, k := range mine {
-		holders[k].Add(-1)
-	}
-	if rand.IntN(100) > 0 {
-		return s.Release(ctx, names)
-	}
-	err = s.Done(ctx, names, time.Hour)
-	for _, k := range mine {
-		finished[k].Store(true)
-	}
-	return err
 }
 
 func eventsAfterSetBack(c *eventCase) {

@@ -39,9 +39,8 @@ const (
 )
 
 var leasePromises = []promise[hotelstays.TokenLeaser]{
-	{"one caller has the lease", saysOneLease, "TryLease: does it look for a lease, in its own process as well?", oneLease},
-	{"release gives the lease to the next caller", saysUntil,
-		"release: does it delete the lease, of its own key, in the store?", releaseGivesOn},
+	{"one caller has the lease until it calls release", saysOneLease + "; " + saysUntil,
+		"TryLease: does it look for a lease, in its own process as well? Does release delete the lease in the store?", oneLease},
 	{"each key has its own lease", "TryLease leases the fetch of the token under key",
 		"how the key of the lease is made from the token's key", leasesPerKey},
 	{"a lease does not change the token", "one process renews the token, and the others continue with the old one",
@@ -91,22 +90,12 @@ func mustNotLease(c *leaseCase, s hotelstays.TokenLeaser, key string) {
 
 func oneLease(c *leaseCase) {
 	k := key()
-	mustLease(c, c.a, k)
-	mustNotLease(c, c.a, k)
-	mustNotLease(c, c.b, k)
-}
-
-func releaseGivesOn(c *leaseCase) {
-	k := key()
-	for range 3 {
-		mustLease(c, c.a, k)()
-		mustLease(c, c.b, k)()
+	for _, holder := range []hotelstays.TokenLeaser{c.a, c.b, c.a, c.a} {
+		release := mustLease(c, holder, k)
+		mustNotLease(c, c.a, k)
+		mustNotLease(c, c.b, k)
+		release()
 	}
-	release := mustLease(c, c.a, k)
-	mustNotLease(c, c.b, k)
-	release()
-	mustLease(c, c.a, k)
-	mustNotLease(c, c.b, k)
 }
 
 func leasesPerKey(c *leaseCase) {

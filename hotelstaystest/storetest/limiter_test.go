@@ -20,8 +20,8 @@ func TestRateLimiterPassesTheSuite(t *testing.T) {
 }
 
 var limiterFaults = []plantedFault{
-	{"grants one slot less", "all slots are granted"},
-	{"counts only in its own process", "no more slots are granted than the limit"},
+	{"grants one slot less", "as many slots are granted as the limit allows, and no more"},
+	{"counts only in its own process", "as many slots are granted as the limit allows, and no more"},
 	{"frees a slot at Done", "no more requests leave in a second than the limit"},
 	{"counts from the departure of a request", "no more requests arrive in a second than the limit"},
 	{"drops slots with a time in the future", "the limit holds if a clock is set back"},
@@ -31,8 +31,8 @@ var limiterFaults = []plantedFault{
 	{"looks for a free slot once per second", "a waiting caller gets the slot of a permit without Sent"},
 	{"ignores Pause", "no slot is granted before the end of a pause"},
 	{"looks at the pause before it waits", "Pause delays callers that already wait"},
-	{"pauses only its own process", "Pause delays the callers of every process"},
-	{"replaces a longer pause by a shorter pause", "a shorter pause does not replace a longer pause"},
+	{"pauses only its own process", "the longest pause delays the callers of every process"},
+	{"replaces a longer pause by a shorter pause", "the longest pause delays the callers of every process"},
 	{"pauses all operations", "Pause affects only its own key"},
 	{"pauses all environments", "Pause affects only its own key"},
 	{"drops pauses of operations without a rate limit", "Pause delays an operation without a rate limit"},
