@@ -66,12 +66,14 @@ func (e *APIError) fact() string {
 }
 
 // Is reports whether target is the sentinel of this error.
-func (e *APIError) Is(target error) bool { return !e.unknown && target == e.sentinel() }
+func (e *APIError) Is(target error) bool {
+	row := e.row()
+	return row != nil && !e.unknown && target == sentinelOf(row.of)
+}
 
-// sentinel returns the sentinel of the row of answerRows that matches the answer, or nil. It tries three groups of rows in
-// this order: the rows whose field first is true, the rows with the answer's code, and the rows with the answer's HTTP
-// status.
-func (e *APIError) sentinel() error {
+// row returns the row of answerRows that matches the answer, or nil. It tries three groups of rows in this order: the rows
+// whose field first is true, the rows with the answer's code, and the rows with the answer's HTTP status.
+func (e *APIError) row() *answerRow {
 	status := func(r *answerRow) bool {
 		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)
 	}
@@ -83,7 +85,7 @@ func (e *APIError) sentinel() error {
 	for _, matches := range []func(*answerRow) bool{first, code, last} {
 		for i := range answerRows {
 			if r := &answerRows[i]; matches(r) && (r.only == nil || slices.Contains(r.only, e.Operation)) {
-				return r.sentinel
+				return r
 			}
 		}
 	}
@@ -113,14 +115,14 @@ func (e *APIError) listed() bool {
 }
 
 func (e *APIError) what() string {
-	switch sentinel := e.sentinel(); {
+	switch row := e.row(); {
 	case e.unknown && e.seemsRefused() && operations[e.Operation] == nil: // a call of Do with an unknown path
 		return "refused with a code that is undocumented for this operation"
 	case e.unknown && e.seemsRefused():
 		return "refused with a code that is undocumented for this operation; if the supplier says that the code proves a refusal, " +
 			"add it to ServiceFacts.RefusalCodes"
-	case sentinel != nil:
-		return sentinel.Error()
+	case row != nil:
+		return sentinelOf(row.of).Error()
 	case e.HTTPStatus >= 500:
 		return "the service failed"
 	case e.redirects():
@@ -135,11 +137,11 @@ func (e *APIError) what() string {
 func (e *APIError) redirects() bool { return e.HTTPStatus/100 == 3 }
 
 func (e *APIError) kind() ErrorKind {
-	switch sentinel := e.sentinel(); {
+	switch row := e.row(); {
 	case e.unknown:
 		return KindOutcomeUnknown
-	case sentinel != nil:
-		return KindOf(sentinel)
+	case row != nil:
+		return row.of
 	case e.HTTPStatus >= 500:
 		return KindServerError
 	case e.seemsRefused():
@@ -155,14 +157,15 @@ func (e *APIError) details() details {
 // LogValue returns attributes for slog: kind, operation, status, code, ids and text.
 func (e *APIError) LogValue() slog.Value { return logValue(e) }
 
-// answerRow describes the answers of the service that match a sentinel. The zero value of a condition matches no answer.
+// answerRow describes the answers of the service that have a kind. The zero value of a condition matches no answer.
 type answerRow struct {
-	sentinel error
-	code     int // code of the answer; 0 if the document lists no code
-	status   int // HTTP status of the answer; 0 if the status is never compared
+	of     ErrorKind
+	code   int // code of the answer; 0 if the document lists no code
+	status int // HTTP status of the answer; 0 if the status is never compared
 	// listedFor has the operations for which the document lists the code; nil: all. The code proves a refusal only for
 	// these operations.
 	listedFor []Operation
+	next      string
 	// only, if set, lists the operations that can have the kind. The status then counts only in an enveloped answer.
 	only []Operation
 	// first: if the answer has this status or this word, the answer has this kind, whatever its code is.
@@ -171,22 +174,37 @@ type answerRow struct {
 }
 
 var answerRows = []answerRow{
-	{sentinel: ErrParam, code: types.CodeParam, status: http.StatusBadRequest,
-		listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook}},
-	{sentinel: ErrUnauthorized, code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket}},
-	{sentinel: ErrForbidden, status: http.StatusForbidden},
-	{sentinel: ErrNotFound, code: types.CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher},
-		only: []Operation{OpOrderVoucher, OpCancel}},
-	{sentinel: ErrRateLimited, code: types.CodeRateLimited, status: http.StatusTooManyRequests},
-	{sentinel: ErrDuplicateBooking, code: types.CodeDuplicateBooking, listedFor: []Operation{OpBook}},
-	{sentinel: ErrVoucherTooLarge, code: types.CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher}},
-	{sentinel: ErrAmbiguousReference, code: types.CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher}},
-	{sentinel: ErrRateChanged, code: types.CodeRateChanged, listedFor: []Operation{OpBook}},
-	{sentinel: ErrCancelRefused, status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true},
-	{sentinel: ErrInvalidScope, word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true},
-	{sentinel: ErrUpstreamTimeout, status: http.StatusGatewayTimeout},
-	{sentinel: ErrProxyAuth, status: http.StatusProxyAuthRequired},
+	{of: KindParam, code: types.CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
+		next: "correct the request, because the same request will be refused again"},
+	{of: KindUnauthorized, code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
+		next: "check that the credential is right, and that it belongs to this base URL"},
+	{of: KindForbidden, status: http.StatusForbidden,
+		next: "check the account's scopes"}, // the text goes on in the method next
+	{of: KindNotFound, code: types.CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher},
+		only: []Operation{OpOrderVoucher, OpCancel},
+		next: "check the reference, and that this account booked it"},
+	{of: KindRateLimited, code: types.CodeRateLimited, status: http.StatusTooManyRequests,
+		next: "wait, or send less: all processes with this client IP address share the limit"},
+	{of: KindDuplicateBooking, code: types.CodeDuplicateBooking, listedFor: []Operation{OpBook},
+		next: "nothing was booked; the message names an order: read that order with QueryOrders, and cancel it if it is not wanted"},
+	{of: KindVoucherTooLarge, code: types.CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
+		next: "call OrderVoucher without IncludeDocument, and use DownloadURL"},
+	{of: KindAmbiguousReference, code: types.CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher},
+		next: "ask by PlatformReferenceNo"},
+	{of: KindRateChanged, code: types.CodeRateChanged, listedFor: []Operation{OpBook},
+		next: "nothing was booked; call CheckAvail, and book again if the new price is accepted"},
+	{of: KindCancelRefused, status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true,
+		next: "the order is unchanged; the message names the cause"},
+	{of: KindInvalidScope, word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true,
+		next: "request only scopes that the OAuth client is registered for"},
+	{of: KindUpstreamTimeout, status: http.StatusGatewayTimeout, next: tryLater},
+	{of: KindProxyAuth, status: http.StatusProxyAuthRequired, next: proxyAuthHint},
 }
+
+const (
+	tryLater      = "try again later"
+	proxyAuthHint = "check the credentials of the proxy"
+)
 
 // RateLimit holds the values of the X-RateLimit headers of an answer.
 type RateLimit struct {

@@ -60,25 +60,62 @@ const (
 //	502  the API, or your access to it, is at fault
 //	500  the error is not of this package
 func (k ErrorKind) HTTPStatus() int {
-	switch k {
-	case "": // the kind of a nil error
+	if k == "" { // the kind of a nil error
 		return http.StatusOK
-	case KindOutcomeUnknown:
-		return http.StatusAccepted
-	case KindValidation, KindWebhook, KindParam, KindVoucherTooLarge:
-		return http.StatusBadRequest
-	case KindNotFound, KindNoVoucher:
-		return http.StatusNotFound
-	case KindReferenceReused, KindDuplicateBooking, KindAmbiguousReference, KindRateChanged, KindCancelRefused, KindRefused:
-		return http.StatusConflict
-	case KindTransport, KindRateLimited, KindVoucherNotReady, KindCanceled, KindServerError:
-		return http.StatusServiceUnavailable
-	case KindUpstreamTimeout, KindTimeout:
-		return http.StatusGatewayTimeout
-	case KindDecode, KindPage, KindBatch, KindVoucher, KindUnauthorized, KindForbidden, KindInvalidScope, KindProxyAuth, KindUnexpected:
-		return http.StatusBadGateway
 	}
-	return http.StatusInternalServerError
+	if row := k.row(); row != nil {
+		return row.httpStatus
+	}
+	return http.StatusInternalServerError // k is not a kind of this package
+}
+
+type kindRow struct {
+	sentinel   // the sentinel of the kind; its text is empty if the kind has no sentinel, or several
+	httpStatus int
+}
+
+var kindRows = []kindRow{
+	{sentinel{KindOutcomeUnknown, ""}, http.StatusAccepted},
+	{sentinel{KindTransport, ""}, http.StatusServiceUnavailable},
+	{sentinel{KindValidation, ""}, http.StatusBadRequest},
+	{sentinel{KindDecode, ""}, http.StatusBadGateway},
+	{sentinel{KindReferenceReused, ""}, http.StatusConflict},
+	{sentinel{KindPage, ""}, http.StatusBadGateway},
+	{sentinel{KindBatch, ""}, http.StatusBadGateway},
+	{sentinel{KindVoucher, ""}, http.StatusBadGateway},
+	{sentinel{KindWebhook, ""}, http.StatusBadRequest},
+
+	{sentinel{KindParam, "parameter refused"}, http.StatusBadRequest},
+	{sentinel{KindUnauthorized, "credential refused"}, http.StatusBadGateway},
+	{sentinel{KindForbidden, "not permitted"}, http.StatusBadGateway},
+	{sentinel{KindNotFound, "not found"}, http.StatusNotFound},
+	{sentinel{KindRateLimited, "rate limit exceeded"}, http.StatusServiceUnavailable},
+	{sentinel{KindDuplicateBooking, "an active booking has the same content"}, http.StatusConflict},
+	{sentinel{KindVoucherTooLarge, "voucher document too large to be inlined"}, http.StatusBadRequest},
+	{sentinel{KindAmbiguousReference, "the reference matches more than one order"}, http.StatusConflict},
+	{sentinel{KindRateChanged, "the rate changed before the booking was made"}, http.StatusConflict},
+	{sentinel{KindCancelRefused, "cancellation refused"}, http.StatusConflict},
+	{sentinel{KindInvalidScope, "invalid scope"}, http.StatusBadGateway},
+	{sentinel{KindUpstreamTimeout, "the supplier did not answer in time"}, http.StatusGatewayTimeout},
+	{sentinel{KindProxyAuth, "the proxy requires authentication"}, http.StatusBadGateway},
+	{sentinel{KindVoucherNotReady, "there is no document yet"}, http.StatusServiceUnavailable},
+	{sentinel{KindNoVoucher, "there is no document"}, http.StatusNotFound},
+
+	{sentinel{KindCanceled, ""}, http.StatusServiceUnavailable},
+	{sentinel{KindTimeout, ""}, http.StatusGatewayTimeout},
+	{sentinel{KindServerError, ""}, http.StatusServiceUnavailable},
+	{sentinel{KindRefused, ""}, http.StatusConflict},
+	{sentinel{KindUnexpected, ""}, http.StatusBadGateway},
+	{sentinel{KindOther, ""}, http.StatusInternalServerError},
+}
+
+func (k ErrorKind) row() *kindRow {
+	for i := range kindRows {
+		if kindRows[i].of == k {
+			return &kindRows[i]
+		}
+	}
+	return nil
 }
 
 // passes reports whether the same call may succeed later, according to HTTPStatus.
@@ -100,47 +137,50 @@ func (s *sentinel) again() bool { return s.of.passes() }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
 
+// sentinelOf returns the sentinel of a kind that has exactly one sentinel.
+func sentinelOf(kind ErrorKind) error { return &kind.row().sentinel }
+
 // The sentinels for errors.Is. An *APIError matches at most one of the sentinels that are declared before ErrNotSent.
 // A documented code selects the sentinel. Without a documented code, the HTTP status selects the sentinel.
 var (
 	// ErrParam: a parameter was refused (code 100000400 of HotelsMetadata, HotelList and Book, HTTP 400).
-	ErrParam = newSentinel(KindParam, "parameter refused")
+	ErrParam = sentinelOf(KindParam)
 	// ErrUnauthorized: the credential or the token was refused (code 100000401 of Ticket, HTTP 401).
-	ErrUnauthorized = newSentinel(KindUnauthorized, "credential refused")
+	ErrUnauthorized = sentinelOf(KindUnauthorized)
 	// ErrForbidden: the account is not allowed to make this call (HTTP 403).
-	ErrForbidden = newSentinel(KindForbidden, "not permitted")
+	ErrForbidden = sentinelOf(KindForbidden)
 	// ErrNotFound: no such order for this account (code 100000404 or an enveloped HTTP 404 of
 	// OrderVoucher or Cancel, or an *OrderNotFoundError).
-	ErrNotFound = newSentinel(KindNotFound, "not found")
+	ErrNotFound = sentinelOf(KindNotFound)
 	// ErrRateLimited: the rate limit is exceeded (code 100000429 of every operation, HTTP 429).
-	ErrRateLimited = newSentinel(KindRateLimited, "rate limit exceeded")
+	ErrRateLimited = sentinelOf(KindRateLimited)
 	// ErrDuplicateBooking: another reference has an active booking of the same content (code 100001003 of Book).
-	ErrDuplicateBooking = newSentinel(KindDuplicateBooking, "an active booking has the same content")
+	ErrDuplicateBooking = sentinelOf(KindDuplicateBooking)
 	// ErrVoucherTooLarge: the document is above 8 MB, so the answer cannot contain it (code 100001005 of OrderVoucher).
-	ErrVoucherTooLarge = newSentinel(KindVoucherTooLarge, "voucher document too large to be inlined")
+	ErrVoucherTooLarge = sentinelOf(KindVoucherTooLarge)
 	// ErrAmbiguousReference: the reference matches several orders (code 100001008 of OrderVoucher, or an
 	// *AmbiguousReferenceError).
-	ErrAmbiguousReference = newSentinel(KindAmbiguousReference, "the reference matches more than one order")
+	ErrAmbiguousReference = sentinelOf(KindAmbiguousReference)
 	// ErrRateChanged: the rate changed between CheckAvail and Book (code 100001111 of Book).
-	ErrRateChanged = newSentinel(KindRateChanged, "the rate changed before the booking was made")
+	ErrRateChanged = sentinelOf(KindRateChanged)
 	// ErrCancelRefused: the order cannot be cancelled online (HTTP 400 of Cancel, with any code).
-	ErrCancelRefused = newSentinel(KindCancelRefused, "cancellation refused")
+	ErrCancelRefused = sentinelOf(KindCancelRefused)
 	// ErrInvalidScope: the OAuth client asked for a scope for which it is not registered.
-	ErrInvalidScope = newSentinel(KindInvalidScope, "invalid scope")
+	ErrInvalidScope = sentinelOf(KindInvalidScope)
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
-	ErrUpstreamTimeout = newSentinel(KindUpstreamTimeout, "the supplier did not answer in time")
+	ErrUpstreamTimeout = sentinelOf(KindUpstreamTimeout)
 	// ErrProxyAuth: a proxy before the service requires other credentials (HTTP 407; the error is an *APIError or a
 	// *TransportError). The client does not send the call again, because after several refusals the proxy may lock the
 	// account that you have at the proxy.
-	ErrProxyAuth = newSentinel(KindProxyAuth, "the proxy requires authentication")
+	ErrProxyAuth = sentinelOf(KindProxyAuth)
 	// ErrNotSent: your own RoundTripper, such as a circuit breaker, wraps ErrNotSent to prove that it did not send
 	// the request. The client then treats the failure like a dial error: see "Retries and unknown outcomes".
 	ErrNotSent = newSentinel(KindTransport, "the request was not sent")
 
 	// ErrVoucherNotReady: there is no document yet; AwaitVoucher waits for it.
-	ErrVoucherNotReady = newSentinel(KindVoucherNotReady, "there is no document yet")
+	ErrVoucherNotReady = sentinelOf(KindVoucherNotReady)
 	// ErrNoVoucher: there is no document, and none is in preparation, for example because the order is cancelled.
-	ErrNoVoucher = newSentinel(KindNoVoucher, "there is no document")
+	ErrNoVoucher = sentinelOf(KindNoVoucher)
 	// ErrVoucherLinkExpired: the link to the document has expired. Call OrderVoucher to get a new link. SaveVoucher and
 	// OpenVoucher do this themselves.
 	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")

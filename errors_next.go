@@ -16,51 +16,36 @@ import (
 )
 
 const (
-	tryLater    = "try again later"
-	askSupplier = "if the message does not help, ask the supplier, with the code and the request id"
 	baseURLHint = "check the base URL, which ends before /api"
 	foreignHint = "the answer is not in the service's own form: check proxies and firewalls on the way; if there are none, "
+	optionsHint = ", and whether the call needs another market (WithMarket) or user (WithUserRef)"
 )
 
-// nextSteps has the next step for each kind of an APIError.
-var nextSteps = map[ErrorKind]string{
-	KindParam:              "correct the request, because the same request will be refused again",
-	KindUnauthorized:       "check that the credential is right, and that it belongs to this base URL",
-	KindForbidden:          "check the account's scopes, and whether the call needs another market (WithMarket) or user (WithUserRef)",
-	KindNotFound:           "check the reference, and that this account booked it",
-	KindRateLimited:        "wait, or send less: all processes with this client IP address share the limit",
-	KindDuplicateBooking:   "nothing was booked; the message names an order: read that order with QueryOrders, and cancel it if it is not wanted",
-	KindVoucherTooLarge:    "call OrderVoucher without IncludeDocument, and use DownloadURL",
-	KindAmbiguousReference: "ask by PlatformReferenceNo",
-	KindRateChanged:        "nothing was booked; call CheckAvail, and book again if the new price is accepted",
-	KindCancelRefused:      "the order is unchanged; the message names the cause",
-	KindInvalidScope:       "request only scopes that the OAuth client is registered for",
-	KindUpstreamTimeout:    tryLater,
-	KindProxyAuth:          "check the credentials of the proxy",
-	KindServerError:        "try again later; if it fails again, report it to the supplier with the request id",
-	KindRefused:            askSupplier,
-	KindUnexpected:         askSupplier,
-}
-
 func (e *APIError) next() string {
-	kind := e.kind()
+	row := e.row()
 	switch {
 	case e.tokenAdvice != "":
 		return e.tokenAdvice
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
-		return foreignHint + nextSteps[KindForbidden]
+		return foreignHint + row.next + optionsHint
 	case e.HTTPStatus == http.StatusNotFound && e.Code == 0:
 		return baseURLHint + ", and the path of a Do"
-	case e.HTTPStatus/100 == 4 && e.Code == 0 && e.Msg == "" && oneOf(kind, KindParam, KindUnexpected):
+	case e.HTTPStatus/100 == 4 && e.Code == 0 && e.Msg == "" && (row == nil || row.of == KindParam):
 		return foreignHint + baseURLHint
-	case kind == KindParam && operations[e.Operation] != nil && operations[e.Operation].bookingFlow:
-		return "if the session has expired, search again; else " + nextSteps[kind]
-	case kind == KindRefused && e.HTTPStatus == http.StatusNotFound:
+	case row != nil && row.of == KindForbidden:
+		return row.next + optionsHint
+	case row != nil && row.of == KindParam && operations[e.Operation] != nil && operations[e.Operation].bookingFlow:
+		return "if the session has expired, search again; else " + row.next
+	case e.HTTPStatus == http.StatusNotFound && row == nil:
 		return "if the message does not help, " + baseURLHint
-	case kind == KindUnexpected && e.redirects():
+	case row != nil:
+		return row.next
+	case e.HTTPStatus >= 500:
+		return "try again later; if it fails again, report it to the supplier with the request id"
+	case e.redirects():
 		return "check the base URL: it must lead to the service without a redirect"
 	}
-	return nextSteps[kind]
+	return "if the message does not help, ask the supplier, with the code and the request id"
 }
 
 func (e *APIError) again() bool { return e.kind().passes() }
@@ -82,7 +67,7 @@ func (e *TransportError) next() string {
 	case errors.As(e.Err, &certificate):
 		return "check the base URL, and that this machine trusts the service's certificate"
 	case errors.Is(e.Err, ErrProxyAuth):
-		return nextSteps[KindProxyAuth]
+		return proxyAuthHint
 	case errors.As(e.Err, &unresolved):
 		return "check the base URL and the DNS; for a mocked host give the mocked http.Client to WithHTTPClient; " + safeAgain
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):

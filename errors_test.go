@@ -37,9 +37,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-var sentinels = append(hotelstays.SentinelsOfAnswers(), hotelstays.ErrNotSent, hotelstays.ErrVoucherNotReady, hotelstays.ErrNoVoucher,
-	hotelstays.ErrVoucherLinkExpired, hotelstays.ErrVoucherUnsigned, hotelstays.ErrVoucherAltered,
-	hotelstays.ErrWebhookSignature, hotelstays.ErrWebhookTime, hotelstays.ErrWebhookBody,
+var sentinels = append(hotelstays.SentinelsOfRows(), hotelstays.ErrNotSent, hotelstays.ErrVoucherLinkExpired, hotelstays.ErrVoucherUnsigned,
+	hotelstays.ErrVoucherAltered, hotelstays.ErrWebhookSignature, hotelstays.ErrWebhookTime, hotelstays.ErrWebhookBody,
 	hotelstays.ErrWebhookBusy)
 
 func matchedSentinels(err error) []error {
@@ -561,7 +560,12 @@ func TestEachSentinelHasItsKind(t *testing.T) {
 	for _, match := range inSource(t, `\n\tKind\w+ +ErrorKind = "(\w+)"`) {
 		kinds = append(kinds, hotelstays.ErrorKind(match[1]))
 	}
-	assert.Len(t, inSource(t, `\n\tErr[A-Z]\w* += newSentinel`), len(sentinels), "the list sentinels is complete")
+	var names []string
+	for _, match := range inSource(t, `\n\tErr([A-Z]\w*) += (?:sentinelOf\(Kind(\w+)|newSentinel)`) {
+		names = append(names, match[1])
+		assert.Contains(t, []string{match[1], ""}, match[2], "the sentinel has the name of its kind")
+	}
+	assert.Len(t, names, len(sentinels), "the list sentinels is complete")
 	manual := manualKinds(t)
 	for _, sentinel := range sentinels {
 		if again := manual[string(hotelstays.KindOf(sentinel))].again; again != "ask" {
@@ -592,7 +596,7 @@ func TestEachDocumentedCodeHasASentinelAndANextStep(t *testing.T) {
 			return len(matchedSentinels(refusal(op))) != 1
 		})
 		if assert.NotEmpty(t, ops, "%s has no row in errors.go", code[1]) {
-			assert.Contains(t, refusal(ops[0]).Error(), "; ", "%s has no next step in errors_next.go", code[1])
+			assert.Contains(t, refusal(ops[0]).Error(), "; ", "the row of %s has no next step", code[1])
 		}
 	}
 }

@@ -24,10 +24,12 @@ func DecodeTarget(into any, lenient bool) wire.Target {
 func Mutates(op Operation) bool       { return operations[op].mutates }
 func InBookingFlow(op Operation) bool { return operations[op].bookingFlow }
 
-// SentinelsOfAnswers returns the sentinels that an APIError can match.
-func SentinelsOfAnswers() (all []error) {
-	for _, row := range answerRows {
-		all = append(all, row.sentinel)
+// SentinelsOfRows returns the sentinel of each kind that has exactly one sentinel.
+func SentinelsOfRows() (all []error) {
+	for i := range kindRows {
+		if kindRows[i].text != "" {
+			all = append(all, &kindRows[i].sentinel)
+		}
 	}
 	return all
 }
