@@ -7,56 +7,54 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/judge"
 )
 
-// bench holds the findings of the judge, by rule.
+// bench holds the worst verdict of the judge on each rule.
 type bench struct {
 	judge  *judge.Judge
 	masker *masker
 
 	mu    sync.Mutex
-	found map[string]*Result
+	found map[string]verdict
+}
+
+// verdict is the state of a rule, with the findings of the exchange that decided it.
+type verdict struct {
+	state    State
+	findings []judge.Finding
+	ex       *exchange
 }
 
 func newBench(m *masker) *bench {
-	return &bench{judge: judge.New(&judge.Options{MemoryAge: 24 * time.Hour}), masker: m, found: map[string]*Result{}}
+	return &bench{judge: judge.New(&judge.Options{MemoryAge: 24 * time.Hour}), masker: m, found: map[string]verdict{}}
 }
 
 // judges passes an exchange to the judge. For each rule, judges stores the first exchange with the worst verdict.
 func (b *bench) judges(ex *exchange) {
 	was := b.judge.Look(ex.Exchange)
-	masked := sync.OnceValue(func() Exchange { return b.masker.exchange(ex) })
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for name := range was.Tried {
-		result := &Result{State: Held}
-		var findings []judge.Finding
+		now := verdict{state: Held, ex: ex}
 		for _, f := range was.Findings {
 			if f.Name == name {
-				findings = append(findings, f)
+				now.state, now.findings = verdicts[f.Grade], append(now.findings, f)
 			}
 		}
-		if len(findings) > 0 {
-			result.State = verdicts[findings[0].Grade]
-		}
 		worse := []State{Held, Found, Weak, Broken}
-		if known := b.found[name]; known != nil && slices.Index(worse, known.State) >= slices.Index(worse, result.State) {
-			continue
+		if slices.Index(worse, now.state) > slices.Index(worse, b.found[name].state) {
+			b.found[name] = now
 		}
-		result.Evidence = []Exchange{masked()}
-		for _, f := range findings {
-			b.adds(result, f, ex)
-		}
-		b.found[name] = result
 	}
 }
 
-// adds puts a finding about an exchange into the result of the rule that the exchange breaks.
-func (b *bench) adds(result *Result, f judge.Finding, of *exchange) {
+// described returns a finding as a text. If the body in the evidence is cut off, described adds the guilty element to the evidence.
+func (b *bench) described(f judge.Finding, of *exchange, evidence *Exchange) string {
 	body, header := of.Body, of.Header
 	if of.Event {
 		body, header = of.RequestBody, of.Request
@@ -66,21 +64,16 @@ func (b *bench) adds(result *Result, f judge.Finding, of *exchange) {
 	if value := header.Get(f.Path); f.Path == "HTTP status" {
 		got = strconv.Itoa(of.Status)
 	} else if p.v == strange("nothing") && value != "" {
-		got = fmt.Sprintf("%q", value)
+		got = strconv.Quote(value)
 	}
-	if result.Reason == "" {
-		result.Curl = result.Evidence[0].curl()
-		result.Reason = cmp.Or(string(f.Operation), "event") + ": "
-	} else {
-		result.Reason += "; "
+	if len(body) > maxExcerpt && p.element != nil && evidence.Element == "" {
+		evidence.Element = b.masker.body([]byte(encoded(p.element)), false)
 	}
-	result.Reason += p.named("expected %s, got %s", f.Want, got)
+	text := p.named("expected %s, got %s", f.Want, got)
 	if f.More > 0 {
-		result.Reason += fmt.Sprintf(", and %d more", f.More)
+		text += fmt.Sprintf(", and %d more", f.More)
 	}
-	if ex := &result.Evidence[0]; len(body) > maxExcerpt && p.element != nil && ex.Element == "" {
-		ex.Element = b.masker.body([]byte(encoded(p.element)), false)
-	}
+	return text
 }
 
 // verdicts maps the judge's grade of a finding to the state of the rule.
@@ -94,12 +87,21 @@ func (b *bench) result(rule Rule) Result {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	found := b.found[rule.Name]
-	if found == nil {
+	if found.ex == nil {
 		rule.Needs = anAnswer
 		return Result{Rule: rule, State: NotTried, Reason: "needs " + anAnswer}
 	}
-	result := *found
-	result.Rule, result.Reason = rule, b.masker.short(found.Reason)
+	evidence := b.masker.exchange(found.ex)
+	var texts []string
+	for _, f := range found.findings {
+		texts = append(texts, b.described(f, found.ex, &evidence))
+	}
+	result := Result{Rule: rule, State: found.state, Evidence: []Exchange{evidence}}
+	if len(texts) == 0 {
+		return result
+	}
+	result.Curl = evidence.curl()
+	result.Reason = b.masker.short(cmp.Or(string(found.findings[0].Operation), "event") + ": " + strings.Join(texts, "; "))
 	if result.State == Found {
 		result.Found, result.Reason = result.Reason, ""
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -48,6 +49,7 @@ type stage struct {
 
 // The test kills the run, and then also the first Cleanup.
 func TestCleanupCancelsTheOrdersOfAKilledRun(t *testing.T) {
+	portion := testsize.PortionOf(t, 1, 3)
 	for name, test := range map[string]struct {
 		run, cleanup stage
 		entries      int
@@ -63,6 +65,9 @@ func TestCleanupCancelsTheOrdersOfAKilledRun(t *testing.T) {
 		"killed before the answer to Cancel":      {stage{opCancel, 2, true}, stage{opOrderVoucher, 1, true}, 1, false, 1},
 		"killed after the answer to Cancel":       {stage{opQueryOrders, 5, true}, stage{opQueryOrders, 3, false}, 1, false, 1},
 	} {
+		if !portion.Next() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			sandbox := hotelstaystest.Config{ConfirmAfter: hotelstaystest.AtOnce, VoucherDelay: hotelstaystest.AtOnce, NoRateLimits: true}
 			if test.late {

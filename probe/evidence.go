@@ -51,7 +51,8 @@ type exchange struct {
 
 	began  time.Time
 	method string
-	err    error // why no complete answer came
+	err    error     // why no complete answer came
+	masked *Exchange // what the report shows, or nil if no result needed it yet
 }
 
 // curl returns a command that repeats the request. The command reads the token from the shell variable TOKEN, the secrets
@@ -174,6 +175,9 @@ func isBait(value string) bool { return value == unknownTicket || value == wrong
 
 // exchange returns an exchange without secrets and personal data.
 func (m *masker) exchange(of *exchange) Exchange {
+	if of.masked != nil {
+		return *of.masked
+	}
 	path, _, _ := strings.Cut(of.URL, "?")
 	op := types.OperationAt(path)
 	ex := Exchange{Time: of.began, Method: of.method, URL: m.text(of.URL),
@@ -183,6 +187,7 @@ func (m *masker) exchange(of *exchange) Exchange {
 	if of.err != nil {
 		ex.Error = m.text(of.err.Error())
 	}
+	of.masked = &ex
 	return ex
 }
 
@@ -225,62 +230,68 @@ func (m *masker) header(h http.Header) map[string]string {
 	return out
 }
 
-// maskedNames are the JSON names whose values are masked, nested values too. The list has these names in lower case and without
-// underscores, because copy compares names in this form.
+// maskedNames are the JSON names whose values are masked, nested values too, in the form in which isMasked compares names.
 var maskedNames = []string{"ticket", "token", "accesstoken", "refreshtoken", "appsecret", "clientsecret", "firstname", "lastname", "email",
 	"phone", "passportnumber", "dateofbirth", "holder", "guests", "downloadurl", "verifyurl", "base64", "signature"}
 
 // body masks a JSON text and cuts it to maxExcerpt bytes. For a text that is not JSON, it returns only the length. In an
 // answer with credentials, it masks every member except code, msg and error.
 func (m *masker) body(body []byte, credentials bool) string {
-	switch {
-	case len(body) == 0:
+	var compact bytes.Buffer
+	if len(body) == 0 {
 		return ""
-	case !json.Valid(body):
+	} else if json.Compact(&compact, body) != nil {
 		return fmt.Sprintf("[%d bytes that are not JSON]", len(body))
 	}
-	in, out := json.NewDecoder(bytes.NewReader(body)), &strings.Builder{}
-	in.UseNumber()
-	m.copy(in, out, false, credentials)
+	var out strings.Builder
+	depth, hidden := 0, 0 // hidden is the depth of the object whose member is masked, or 0
+	for in := compact.Bytes(); len(in) > 0 && out.Len() <= maxExcerpt; {
+		if size := scalar(in); size > 0 {
+			text := string(in[:size])
+			if strings.Contains(text, `\`) {
+				_ = json.Unmarshal(in[:size], &text)
+				text = encoded(m.text(text))
+			}
+			in = in[size:]
+			value, isName := strings.Trim(text, `"`), len(in) > 0 && in[0] == ':'
+			if isName && hidden == 0 && (isMasked(value) || credentials && depth == 1 && value != "code" && value != "msg" && value != "error") {
+				hidden = depth
+			} else if !isName && hidden > 0 && text != "null" && !isBait(value) {
+				text = encoded(mask)
+			}
+			out.WriteString(text)
+			continue
+		}
+		switch in[0] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth < hidden || depth == hidden && in[0] == ',' {
+			hidden = 0 // the masked member has ended
+		}
+		out.WriteByte(in[0])
+		in = in[1:]
+	}
 	return cut(m.text(out.String()), maxExcerpt)
 }
 
-// copy copies one JSON value to out with masked secrets, and stops when out has maxExcerpt bytes. The input is valid JSON,
-// so no error can occur.
-func (m *masker) copy(in *json.Decoder, out *strings.Builder, hide, credentials bool) {
-	token, _ := in.Token()
-	if begin, nested := token.(json.Delim); nested {
-		out.WriteString(begin.String())
-		for n := 0; in.More(); n++ {
-			if n > 0 {
-				out.WriteByte(',')
-			}
-			below := hide
-			if begin == '{' {
-				token, _ := in.Token()
-				name := token.(string)
-				out.WriteString(encoded(m.text(name)) + ":")
-				below = hide || slices.Contains(maskedNames, strings.ToLower(strings.ReplaceAll(name, "_", ""))) ||
-					credentials && !slices.Contains([]string{"code", "msg", "error"}, name)
-			}
-			if m.copy(in, out, below, false); out.Len() > maxExcerpt {
-				return
-			}
+// scalar returns the length of the string, number or word with which a compact JSON text begins, or 0 if it begins with punctuation.
+func scalar(text []byte) (size int) {
+	if text[0] != '"' {
+		return len(text) - len(bytes.TrimLeft(text, "0123456789+-.eEtrufalsn"))
+	}
+	for size = 1; text[size] != '"'; size++ {
+		if text[size] == '\\' {
+			size++
 		}
-		end, _ := in.Token()
-		fmt.Fprint(out, end)
-		return
 	}
-	switch text, isText := token.(string); {
-	case token == nil:
-		out.WriteString("null")
-	case hide && !isBait(text):
-		out.WriteString(encoded(mask))
-	case isText:
-		out.WriteString(encoded(m.text(text)))
-	default:
-		fmt.Fprint(out, token)
-	}
+	return size + 1
+}
+
+func isMasked(name string) bool {
+	return slices.Contains(maskedNames, strings.ToLower(strings.ReplaceAll(name, "_", "")))
 }
 
 func encoded(v any) string {

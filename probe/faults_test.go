@@ -367,7 +367,7 @@ func TestReasonNamesWhereEachMemberIsWrong(t *testing.T) {
 			sets("list.rooms.rates.board", obj{"boardId": "XX"})(&last)
 			sets("list.rooms.rates.totalRate.netRate.currency", "")(&last)
 		}
-	}}, only("list/form"))
+	}}, only("list/default-size"))
 	require.NoError(t, err)
 	result := report.result(t, "list/form")
 	const at = `data\.list\[8\]\.rooms\[0\]\.rates\[0\]\.`
