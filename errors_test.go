@@ -108,24 +108,6 @@ func TestDocumentedCodeSelectsTheSentinelBeforeTheStatus(t *testing.T) {
 	}
 }
 
-// Because at most one sentinel matches, callers may test the sentinels in any order.
-func TestErrorOfAnAnswerMatchesAtMostOneSentinel(t *testing.T) {
-	for op := range operationCalls {
-		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 407, 409, 429, 500, 504} {
-			for _, code := range []int{0, 7, 100000400, 100000401, 100000404, 100000429, 100001003, 100001005, 100001008, 100001111} {
-				for _, msg := range []string{"m", "invalid_scope"} {
-					err := &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: msg}
-					matches := matchedSentinels(err)
-					assert.LessOrEqual(t, len(matches), 1, "%v: %v", err, matches)
-					if op == hotelstays.OpCancel && status == 400 && code != 0 {
-						assert.Equal(t, []error{hotelstays.ErrCancelRefused}, matches, "%v", err)
-					}
-				}
-			}
-		}
-	}
-}
-
 func TestAPIErrorHasTheServicesRequestID(t *testing.T) {
 	rt := &fixedAnswer{Status: 400, Body: `{"code":100000400,"msg":"pageSize"}`,
 		Header: map[string]string{"Request-Id": "service-1", "Retry-After": "7"}}
@@ -190,35 +172,6 @@ func TestUnknownOutcomeNeverMatchesARefusal(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, append(deciding, "OutcomeUnknownError"), seen)
-}
-
-func TestUnknownOutcomeOfACallMatchesNoSentinel(t *testing.T) {
-	answers := map[string]transportFunc{
-		"a broken connection":             func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
-		"an HTML page":                    answering(200, "<html>"),
-		"HTTP 503 with Retry-After":       answering(503, "<html>", "Retry-After", "1"),
-		"HTTP 500 with a documented code": answering(500, `{"code":100001111,"msg":"m"}`),
-		"HTTP 502 with a documented code": answering(502, `{"code":100001003,"msg":"m"}`),
-		"HTTP 400 with code 0":            answering(400, `{"code":0,"msg":"m"}`),
-	}
-	for _, status := range []int{400, 401, 403, 404, 429, 500, 504} {
-		answers[strconv.Itoa(status)] = answering(status, "<html>")
-	}
-	for name, answer := range answers {
-		for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
-			err := operationCalls[op](t.Context(), clientThrough(t, answer))
-			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err, name)
-			assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "the kind of the cause alone")
-			assert.Empty(t, append(matchedSentinels(err), matchedSentinels(unknown.Err)...), "%s of %s", name, op)
-			for _, text := range []string{err.Error(), unknown.Err.Error()} {
-				assert.Contains(t, text, "do not send the request again")
-				assert.NotContains(t, text, "safe to call again")
-				assert.NotContains(t, text, "try again later")
-				assert.NotContains(t, text, "retry")
-				assert.NotContains(t, text, "cancellation refused")
-			}
-		}
-	}
 }
 
 func TestErrorTextHasTheAdviceForItsStatus(t *testing.T) {

@@ -377,44 +377,6 @@ func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 	}
 }
 
-// Nobody knows when the Book of a dead process ended, so the schedule begins with the first poll of the next process.
-func TestRecoveryStoredBeforeBookStartsWithItsFirstPoll(t *testing.T) {
-	delayed := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}
-	for _, tc := range []struct {
-		name    string
-		sent    bool // true: the process dies ten seconds after it sent Book; false: it dies before Book
-		visible time.Duration
-		polls   []float64 // seconds from the restart to each poll
-		state   hotelstays.BookingState
-	}{
-		{"the process dies before Book", false, 0, allPolls, hotelstays.BookingAbsent},
-		{"the process dies during Book", true, 0, []float64{0}, hotelstays.BookingFound},
-		{"the process dies during Book, and the order appears late", true, 5 * time.Minute, []float64{0, 30, 90, 210}, hotelstays.BookingFound},
-	} {
-		inBubble(t, tc.name, func(t *testing.T) {
-			w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
-			w.Inject(delayed)
-			req := w.offer.Request("ref-1")
-			recovery := stored(t, w.client.NewBookingRecovery(req))
-			assert.True(t, recovery.EndedAt.IsZero())
-			if tc.sent {
-				life := within(t, 10*time.Second)
-				_, err := w.client.Book(life, req)
-				require.Error(t, err)
-			}
-			time.Sleep(90 * time.Second)
-			restart := time.Now()
-
-			outcome, err := w.restarted(t).RecoverBooking(t.Context(), recovery)
-
-			require.NoError(t, err)
-			assert.Equal(t, tc.state, outcome.State)
-			assert.True(t, restart.Equal(recovery.EndedAt))
-			assert.Equal(t, tc.polls, w.polls(restart))
-		})
-	}
-}
-
 func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
@@ -965,9 +927,10 @@ func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 	}{
 		"Book ends an hour in the future": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), NextPoll: now.Add(2 * time.Hour)},
 			allPolls},
-		"Book ends an hour in the future, after three polls": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 3}, allPolls},
-		"Book ends an hour in the future, after all polls":   {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 6}, allPolls},
-		"six polls, but no time at which Book ended":         {hotelstays.BookingRecovery{Polls: 6}, allPolls},
+		"Book ends an hour in the future, after three polls":  {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 3}, allPolls},
+		"Book ends an hour in the future, after all polls":    {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 6}, allPolls},
+		"stored before Book, so nobody knows when Book ended": {hotelstays.BookingRecovery{}, allPolls},
+		"six polls, but no time at which Book ended":          {hotelstays.BookingRecovery{Polls: 6}, allPolls},
 		"six polls, but Book ended just now": {hotelstays.BookingRecovery{EndedAt: now, Polls: 6}, []float64{0, 0, 150, 300,
 			450, 600}},
 		"the next poll is in a year": {hotelstays.BookingRecovery{EndedAt: now, NextPoll: now.AddDate(1, 0, 0)},

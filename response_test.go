@@ -83,6 +83,10 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"half an answer", 200, `{"code":0,"msg":"success","data":{"hotelOrder":{"status":1`, isDecode, 0, uncertain},
 		{"half a refusal", 400, `{"code":100000400,"msg":"para`, isAPI, 0, uncertain},
 		{"two answers", 200, `{"code":0,"data":{}}{"code":0,"data":{}}`, isDecode, 0, uncertain},
+		{"a code of a refusal and a code of a success, HTTP 200", 200, `{"code":100000400,"code":0}`, isDecode, 0, uncertain},
+		{"a code of a success and a code of a refusal, HTTP 400", 400, `{"code":0,"code":100000400}`, isAPI, 0, uncertain},
+		{"a code in two spellings, HTTP 403", 403, `{"code":100000400,"Code":0}`, isAPI, 0, uncertain},
+		{"data twice, HTTP 404", 404, `{"code":100000400,"data":{},"data":{}}`, isAPI, 0, uncertain},
 
 		{"an answer without a code", 200, `{"msg":"success","data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 		{`code "0" around a malformed order`, 200, `{"code":"0","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
@@ -128,7 +132,7 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 	for _, row := range rows {
 		for _, op := range []hotelstays.Operation{hotelstays.OpCheckAvail, hotelstays.OpBook, hotelstays.OpCancel} {
 			t.Run(row.name+"/"+string(op), func(t *testing.T) {
-				answer := &fixedAnswer{Status: row.status, Body: row.body}
+				answer := &fixedAnswer{Status: row.status, Body: row.body, Header: map[string]string{"Retry-After": "1"}}
 				err := operationCalls[op](t.Context(), clientThrough(t, answer), traced)
 				id := answer.RequestID(t)
 				if op == hotelstays.OpCancel && row.definite == cancelDone {
@@ -141,6 +145,12 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 					assert.Equal(t, []any{op, "ref-1", id, "trace-1"},
 						[]any{unknown.Operation, unknown.CustomerReferenceNo, unknown.RequestID, unknown.TraceID})
 					assert.ErrorContains(t, err, `"ref-1"`)
+					assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "the kind of the cause alone")
+					assert.Empty(t, append(matchedSentinels(err), matchedSentinels(unknown.Err)...))
+					for _, text := range []string{err.Error(), unknown.Err.Error()} {
+						assert.Contains(t, text, "do not send the request again")
+						assert.NotRegexp(t, "safe to call again|try again later|retry|cancellation refused", text)
+					}
 					err = unknown.Err
 				}
 				if row.isAPI {
@@ -161,20 +171,27 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 	}
 }
 
-// An answer to Book without an order, or to Ticket without a ticket, is an error.
+// Without platformReferenceNo, an answer to OrderVoucher may be about any order.
 func TestAnswerWithoutItsMainFieldIsAnError(t *testing.T) {
-	for op, row := range map[hotelstays.Operation]struct {
-		path string
+	for _, row := range []struct {
+		op   hotelstays.Operation
+		says string
 		data []string
 	}{
-		hotelstays.OpBook: {"data.hotelOrder",
+		{hotelstays.OpBook, "data.hotelOrder",
 			[]string{`{}`, `{"hotelOrder":null}`, `{"hotelOrder":[]}`, `{"hotelOrder":"plat-1"}`, `{"order":{"status":1}}`}},
-		hotelstays.OpTicket: {"data.ticket", []string{`{}`, `{"ticket":null}`, `{"ticket":""}`, `{"ticket":7}`, `{"token":"x"}`}},
+		{hotelstays.OpBook, "the answer is about another order than the request", []string{
+			`{"hotelOrder":{"platformReferenceNo":"p","customerReferenceNo":"REF-1"}}`,
+			`{"hotelOrder":{"platformReferenceNo":"p","customerReferenceNo":"ref-1 "}}`}},
+		{hotelstays.OpTicket, "data.ticket", []string{`{}`, `{"ticket":null}`, `{"ticket":""}`, `{"ticket":7}`, `{"token":"x"}`}},
+		{hotelstays.OpOrderVoucher, "data.status is missing", []string{`{"platformReferenceNo":"p"}`}},
+		{hotelstays.OpOrderVoucher, "data.platformReferenceNo is missing", []string{`{"status":"PENDING"}`,
+			`{"status":"PENDING","platformReferenceNo":""}`, `{"status":"PENDING","PlatformReferenceNo":"p"}`}},
 	} {
 		for _, data := range row.data {
-			err := operationCalls[op](t.Context(), clientThrough(t, saying(`{"code":0,"data":`+data+`}`)))
-			assert.Equal(t, hotelstays.Mutates(op), errors.As(err, new(*hotelstays.OutcomeUnknownError)), data)
-			assert.ErrorContains(t, errorAs[*hotelstays.DecodeError](t, causeOf(err), data).Err, row.path, data)
+			err := operationCalls[row.op](t.Context(), clientThrough(t, saying(`{"code":0,"data":`+data+`}`)))
+			assert.Equal(t, hotelstays.Mutates(row.op), errors.As(err, new(*hotelstays.OutcomeUnknownError)), data)
+			assert.ErrorContains(t, errorAs[*hotelstays.DecodeError](t, causeOf(err), data).Err, row.says, data)
 		}
 	}
 }
@@ -560,7 +577,7 @@ func TestResponseDoesNotPointIntoTheBuffer(t *testing.T) {
 // go test.
 func TestOnlyTheBeginningOfALongTextIsSearchedForSecrets(t *testing.T) {
 	t.Parallel()
-	backslashes := howMany(t, "KiB of backslashes", 8<<10, 1<<10, 256) << 10
+	backslashes := howMany(t, "KiB of backslashes", 8<<10, 256, 256) << 10
 	for name, answer := range map[string]transportFunc{
 		"message of a refusal": saying(`{"code":7,"msg":"` + strings.Repeat(`\\`, backslashes) + `"}`),
 		"message of a success": saying(`{"code":0,"msg":"` + strings.Repeat(`\\`, backslashes) + `","data":{}}`),
@@ -795,7 +812,7 @@ const recordedWebhooks = "webhooks"
 
 // A list with far more elements than any page has is refused before memory for it is allocated.
 func TestLongListsAreRefusedBeforeTheyTakeMemory(t *testing.T) {
-	length := howMany(t, "MiB", 64, 2, 2) * mib
+	length := howMany(t, "MiB", 64, 1, 1) * mib
 	for _, tc := range []struct {
 		list, element string
 		resp          any
@@ -808,7 +825,7 @@ func TestLongListsAreRefusedBeforeTheyTakeMemory(t *testing.T) {
 }
 
 func TestManySmallOrdersAreRead(t *testing.T) {
-	orders := howMany(t, "orders", 50_000, 10_000, 10_000)
+	orders := howMany(t, "orders", 50_000, 5_000, 5_000)
 	order := `{"status":1,"checkIn":"2026-12-24","checkOut":"2026-12-27","bookingTime":"2026-11-20T10:00:00Z",` +
 		`"holder":{"firstName":"A","lastName":"B"},` +
 		`"platformReferenceNo":"1","netRate":{"currency":"EUR","amount":1},"supplierReferenceNo":"2"}`

@@ -200,7 +200,7 @@ func TestStreamAndHotelListAgreeOnMismatches(t *testing.T) {
 		`[1,{},"x"]`, `{"a":[1]}`, `{"id":7}`, `[{"fee":{"amount":"x"}},null]`, `x`, `]`, `"`}
 	random := rand.New(rand.NewPCG(1, 2))
 	read := 0
-	for range howMany(t, "spoiled pages", 30_000, 150, 60) {
+	for range howMany(t, "spoiled pages", 30_000, 60, 60) {
 		body := whole
 		step := func() int { return 1 + random.IntN(2*len(places)/3) }
 		last := len(body)
@@ -252,7 +252,7 @@ func TestStreamYieldsAHotelBeforeTheRestOfThePageArrives(t *testing.T) {
 				}
 				var ends []int
 				write(`{"code":0,"data":{"basic":{"sessionId":"s"},"list":[{}`)
-				for range 40 {
+				for range 8 {
 					write(fmt.Sprintf(`,{"id":"%x"}`, text))
 					ends = append(ends, page.Len())
 				}
@@ -627,7 +627,7 @@ func TestStreamAboveMaxResponseBytesIsRefused(t *testing.T) {
 	assert.Empty(t, got.hotels, "the client refuses the answer by its Content-Length")
 	assert.Len(t, announced.Sent, 1)
 
-	hotels := howMany(t, "hotels", 200, 80, 40)
+	hotels := howMany(t, "hotels", 200, 40, 40)
 	hotel := `{"id":"` + strings.Repeat("x", 300<<10) + `"}`
 	many := `{"code":0,"data":{"list":[` + strings.Repeat(hotel+",", hotels-1) + hotel + `],"basic":{"sessionId":"s"}}}`
 	require.True(t, json.Valid([]byte(many)))
@@ -638,7 +638,7 @@ func TestStreamAboveMaxResponseBytesIsRefused(t *testing.T) {
 	before := testkit.LiveHeap()
 	for _, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
 		require.NoError(t, err)
-		if n++; n%20 == 0 {
+		if n++; n%10 == 0 {
 			assert.Less(t, testkit.LiveHeap(), before+8<<20, "hotels that the loop has dropped take no memory")
 		}
 	}

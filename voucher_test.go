@@ -144,6 +144,32 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	}
 }
 
+// The client refuses a voucher if a reference in the answer differs from the same reference in the request.
+func TestVoucherOfAnotherOrderIsRefused(t *testing.T) {
+	asked := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c", PlatformReferenceNo: "p", SupplierReferenceNo: "s"}
+	for answer, good := range map[string]bool{
+		`"customerReferenceNo":"c","platformReferenceNo":"p","supplierReferenceNo":"s"`: true,
+		`"platformReferenceNo":"p"`:                               true,
+		`"customerReferenceNo":"other","platformReferenceNo":"p"`: false,
+		`"platformReferenceNo":"other"`:                           false,
+		`"platformReferenceNo":"p","supplierReferenceNo":"other"`: false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := clientThrough(t, saying(`{"code":0,"data":{"status":"GENERATED","voucher":{"voucherNumber":"v"},`+answer+`}}`))
+			ctx := within(t, time.Minute)
+			_, err := client.OrderVoucher(ctx, asked)
+			_, awaited := client.AwaitVoucher(ctx, asked)
+			if good {
+				assert.NoError(t, errors.Join(err, awaited), answer)
+				return
+			}
+			assert.ErrorContains(t, errorAs[*hotelstays.DecodeError](t, err, answer), "another order")
+			assert.ErrorContains(t, awaited, "another order", "the error after the wait has the reason")
+			assert.ErrorIs(t, awaited, context.DeadlineExceeded)
+		})
+	}
+}
+
 // The download has neither credentials nor cookies, even if the document is on the API's host or behind a redirect.
 func TestDownloadVoucherSendsNoCredentials(t *testing.T) {
 	ownTempDir(t)

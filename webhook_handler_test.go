@@ -672,18 +672,6 @@ func TestMemoryEventStoreKeepsAnEventThatEndsAfterItsLease(t *testing.T) {
 	})
 }
 
-func TestMemoryEventStoreKeeps200000Keys(t *testing.T) {
-	keys := make([]string, 200_001)
-	for i := range keys {
-		keys[i] = strconv.Itoa(i)
-	}
-	m := hotelstays.NewMemoryEvents(hotelstays.DefaultEvents)
-	require.NoError(t, m.Done(t.Context(), keys, time.Hour))
-	assert.Equal(t, 200_000, m.Keys())
-	claimEvent(t, m, hotelstays.ClaimDone, keys[1])
-	claimEvent(t, m, hotelstays.ClaimGranted, keys[0])
-}
-
 func TestMemoryEventStoreForgetsDoneEventsAfterTheRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(100)

@@ -240,28 +240,6 @@ func TestVerifyWebhookComparesInConstantTime(t *testing.T) {
 	assert.Contains(t, string(source), "hmac.Equal(digest, sum)")
 }
 
-// The test changes each byte of the body, and each digit of the signature.
-func TestSignatureCoversEachByte(t *testing.T) {
-	good := hookSign(hookSecret, time.Now(), hookPaid)
-	refused := func(body []byte, signature, what string) {
-		_, err := hotelstays.VerifyWebhook(body, hookHeader(signature), hookVerifying())
-		hookRefused(t, err, hotelstays.ErrWebhookSignature, what)
-	}
-	for i := range hookPaid {
-		changed := []byte(hookPaid)
-		changed[i] ^= 1
-		refused(changed, good, fmt.Sprintf("byte %d", i))
-	}
-	for _, changed := range []string{"", hookPaid[1:], hookPaid + "\n", hookPaid + hookPaid} {
-		refused([]byte(changed), good, changed)
-	}
-	for i := strings.Index(good, "v1=") + 3; i < len(good); i++ {
-		changed := []byte(good)
-		changed[i] = map[bool]byte{true: '1', false: '0'}[good[i] == '0']
-		refused([]byte(hookPaid), string(changed), fmt.Sprintf("digit %d", i))
-	}
-}
-
 func TestUnsignedWebhookNeedsAllowUnsigned(t *testing.T) {
 	_, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, hookVerifying())
 	hookRefused(t, err, hotelstays.ErrWebhookSignature, "by default")

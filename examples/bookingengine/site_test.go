@@ -87,7 +87,7 @@ func TestGuestFormNamesWrongFields(t *testing.T) {
 		assert.Contains(t, page, "Room 2, child aged 5")
 		assert.Contains(t, page, `value="guest2"`, "the form keeps right values")
 		assert.NotContains(t, page, "P1234567", "the form keeps no passport number")
-		assert.NotContains(t, page, "99999")
+		assert.NotContains(t, page, strings.Repeat("9", 20))
 		assert.Zero(t, s.srv.Ledger().Count(hotelstays.OpBook))
 		s.shows(address+"/book", `value="guest2"`) // a reload of the page with errors must work at the form's address
 	})

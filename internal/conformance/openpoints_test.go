@@ -9,13 +9,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
 	"net/http"
 	"path/filepath"
 	"reflect"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -111,42 +108,4 @@ func TestUndocumentedLimitsAreNotChecked(t *testing.T) {
 	require.ErrorContains(t, err, "roomOccupancies[0].adultCount")
 	require.ErrorContains(t, err, "roomOccupancies[0].childrenAges[0]")
 	assert.Equal(t, 1, sent, "impossible values are not sent")
-}
-
-// It is undocumented which page HotelList returns without a pageNum, so iterators send 1 for the first page. HotelList
-// itself sends no number unless the caller sets it.
-func TestIteratorsSendTheNumberOfTheFirstPage(t *testing.T) {
-	var body string
-	c := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-		sent, err := io.ReadAll(r.Body)
-		body = string(sent)
-		return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"},"hotelsMetadata":[],"page":{}}}`), err
-	}))
-	search := &hotelstays.HotelListRequest{HotelIDs: []string{"h"}, CheckIn: "2030-01-02", CheckOut: "2030-01-03",
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
-	for range c.HotelListPages(t.Context(), search) {
-		assert.Contains(t, body, `"pageNum":1`)
-	}
-	for _, err := range c.HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "d"}) {
-		require.NoError(t, err)
-	}
-	assert.Contains(t, body, `"pageNum":1`)
-	_, err := c.HotelList(t.Context(), search)
-	require.NoError(t, err)
-	assert.NotContains(t, body, "pageNum")
-}
-
-func TestOperationsWithoutARateLimitDoNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := clientThrough(t, saying(`{"code":0,"data":{"access_token":"opaque"}}`))
-		start := time.Now()
-		for op, call := range operationCalls {
-			for range 100 {
-				if op.RateLimit() == 0 {
-					require.NoError(t, call(t.Context(), client))
-				}
-			}
-		}
-		assert.Zero(t, time.Since(start))
-	})
 }
