@@ -100,16 +100,9 @@ func TestCallbackURLMustBePublicOrLoopback(t *testing.T) {
 			failIf(t, (why == "") != want, "%s, strict %v: %q", tc.url, strict, why)
 		}
 	}
-	strict := login(t, start(t, Config{Webhooks: WebhookConfig{StrictCallbacks: true}}))
-	in, ids := strict.find(nil)
-	to := object{"callbackUrl": "http://127.0.0.1:1/hook"}
-	in.refused(bookPath, booking("a", ids[0], to), 400, types.CodeParam, "callbackUrl must be https")
-
 	s, u := open(t)
-	in, ids = u.find(nil)
+	in, ids := u.find(nil)
 	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "https://intranet/"}), 400, types.CodeParam, "callbackUrl")
-	in.must(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}))
-	same(t, s.Ledger().Orders()[0].CallbackURL, "http://127.0.0.1:1/hook")
 	token := u.must(oauthPath, object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret})
 	in = in.with(token.str("access_token"))
 	in.refused(bookPath, booking("b", ids[1], object{"callbackUrl": "https://hooks.example.com/"}), 400, types.CodeParam, "OAuth")
@@ -157,10 +150,6 @@ func TestRefusedCancelLeavesTheOrderUnchanged(t *testing.T) {
 		s, u := open(t, Config{Accounts: twoAccounts})
 		in, ids := u.find(object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"})
 		body := cancellation("ref", in.must(bookPath, booking("ref", ids[0], nil)))
-		u.refused(cancelPath, body, 400, types.CodeParam, "Session-Id")
-		in.refused(cancelPath, object{"customerReferenceNo": "ref"}, 400, types.CodeParam, "supplierReferenceNo")
-		in.refused(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": "wrong"}, 404, types.CodeNotFound, "not found")
-		in.refused(cancelPath, object{"customerReferenceNo": "none", "supplierReferenceNo": "none"}, 404, types.CodeNotFound, "not found")
 		theirs, _ := u.stranger().find(nil)
 		theirs.refused(cancelPath, body, 404, types.CodeNotFound, "not found")
 
@@ -238,25 +227,14 @@ func TestSetOrderStatusUndoesACancellation(t *testing.T) {
 	in.must(cancelPath, cancellation("ref", order))
 }
 
-func TestMessageOfARefusalNamesTheReason(t *testing.T) {
+func TestOperationsRefuseWhatHasEnded(t *testing.T) {
 	s, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
-	in, _ := u.book("ref", 0)
-	other, ids := u.find(nil)
-	other.refused(bookPath, booking("", ids[0], object{"customerReferenceNo": nil}), 400, types.CodeParam, "customerReferenceNo is required")
-	other.refused(bookPath, booking("twin", ids[0], nil), 200, types.CodeDuplicateBooking, "customerReferenceNo ref")
-	in.refused(availPath, object{"ratePkgId": ids[0]}, 400, types.CodeParam, "is not of session")
-	u.header("Request-Id", "one").must(queryPath, "{}")
-	u.header("Request-Id", "one").refused(queryPath, "{}", 400, types.CodeParam, "was used before")
-
+	u.book("ref", 0)
+	in, ids := u.find(nil)
 	link := u.must(voucherPath, object{"customerReferenceNo": "ref"}).str("voucher", "downloadUrl")
-	forged, _ := u.download(link + "0")
-	same(t, forged, 403)
 	s.RegenerateVoucher("ref")
 	superseded, _ := u.download(link)
 	same(t, superseded, 410)
-
 	s.ExpireSessions()
-	other.refused(bookPath, booking("late", ids[1], nil), 400, types.CodeParam, "has expired")
-	s.SetOrderStatus("ref", 4)
-	same(t, s.Ledger().Orders()[0].State, "pending")
+	in.refused(bookPath, booking("late", ids[1], nil), 400, types.CodeParam, "has expired")
 }

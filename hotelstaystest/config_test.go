@@ -55,7 +55,9 @@ func TestConfigErrorNamesTheField(t *testing.T) {
 		{&Config{HTTP1Only: true}, "http1Only needs tls"},
 		{&Config{TLSNames: []string{"a"}}, "tlsNames needs tls"},
 		{&Config{TLS: true, TLSNames: []string{"a", "a:80"}}, "tlsNames[1]"},
-		{&Config{Control: ControlConfig{Token: "                    "}}, "control.token"},
+		{&Config{Control: ControlConfig{Token: "                    "}}, "control.token contains"},
+		{&Config{Addr: ":80", AllowRemote: true, Control: ControlConfig{Enabled: true, Token: "fifteen-letters"}}, "control.token has 15 "},
+		{&Config{Addr: "192.0.2.1:80", AllowRemote: true, Control: ControlConfig{Enabled: true}}, "control.token has 0 "},
 		{catalog(Catalog{Countries: 1000}), "catalog.countries"},
 		{catalog(Catalog{RoomsPerHotel: 51}), "catalog.roomsPerHotel"},
 		{&Config{Accounts: []Account{{"k", "s"}, {"k", ""}}}, "accounts[1]"},
@@ -136,13 +138,10 @@ func TestConfigJSONErrorNamesTheField(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"Seed":1}`:                                 "unknown field Seed",
 		`{"webhooks":{"-":1}}`:                       "unknown field webhooks.-",
-		`{"seed":"x"}`:                               "seed must be integer",
 		`{"oauthClients":[{"scopes":[1]}]}`:          "oauthClients[0].scopes[0]",
 		`{"tokenLifetime":"an hour"}`:                "tokenLifetime",
 		`{"tokenLifetime":3600}`:                     "tokenLifetime must be a duration",
-		`{"tokenLifetime":{}}`:                       "tokenLifetime must be a duration",
 		`{"confirmAfter":"-1s"}`:                     "confirmAfter: the duration is negative",
-		`{"cancelRule":0}`:                           "cancelRule",
 		`{"webhooks":{"retryDelays":["1s","soon"]}}`: "webhooks.retryDelays[1]",
 	} {
 		err := json.Unmarshal([]byte(text), new(Config))

@@ -13,7 +13,7 @@ func TestPricesOfRoomsAndTaxesAddUp(t *testing.T) {
 	boards, seen := map[string]bool{}, map[string]bool{}
 	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {
 		rooms := []object{{"adultCount": 2}, {"adultCount": 3, "childrenAges": []int{5}}}
-		r := u.header("Currency", code).must(listPath, search(s, object{"roomOccupancies": rooms}))
+		r := u.header("Currency", code).must(listPath, search(s, object{"roomOccupancies": rooms, "pageSize": 4}))
 		for i := range r.list("list") {
 			for j := range r.list("list", i, "rooms") {
 				for _, p := range r.list("list", i, "rooms", j, "rates") {

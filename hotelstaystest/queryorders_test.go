@@ -28,20 +28,15 @@ func TestQueryOrdersReturnsTheOrdersThatMatchAllFilters(t *testing.T) {
 		}{
 			{object{}, "ref0 ref1 "},
 			{object{"customerReferenceNos": []string{"ref1", "ref0", "ref1", "none"}}, "ref0 ref1 "},
-			{object{"customerReferenceNos": []string{"none"}}, ""},
 			{object{"supplierReferenceNos": []string{cancelled}}, "ref1 "},
-			{object{"statusList": []int{2}}, "ref0 "},
 			{object{"statusList": []int{1, 3}}, "ref1 "},
 			{object{"checkInTimeWindow": object{"start": "2030-12-24", "end": "2030-12-24"}}, "ref0 "},
-			{object{"checkInTimeWindow": object{"start": "2030-12-25"}}, "ref1 "},
 			{object{"checkOutTimeWindow": object{"end": "2030-12-26"}}, "ref0 "},
 			{object{"bookingTimeWindow": object{"end": "2000-01-01T00:59:59Z"}}, "ref0 "},
 			{object{"bookingTimeWindow": object{"start": "2000-01-01T02:00:00+01:00"}}, "ref1 "},
 			{object{"bookingTimeWindow": object{"start": "2000-01-01", "end": "2000-01-01"}}, "ref0 ref1 "},
-			{object{"bookingTimeWindow": object{}}, "ref0 ref1 "},
 			{object{"freeCancelTimeWindow": object{"start": "2030-12-01"}}, "ref0 "},
 			{object{"cancelledTimeWindow": object{"start": "2000-01-01T02:00:00Z"}}, "ref1 "},
-			{object{"cancelledTimeWindow": object{"start": "2000-01-02"}}, ""},
 			{object{"statusList": []int{3}, "customerReferenceNos": []string{"ref0"}}, ""},
 		} {
 			got := ""
@@ -51,7 +46,6 @@ func TestQueryOrdersReturnsTheOrdersThatMatchAllFilters(t *testing.T) {
 			failIf(t, got != tc.want, "%v finds %q, want %q", tc.filter, got, tc.want)
 		}
 		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, types.CodeParam, "bookingTimeWindow.start")
-		u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, "statusList[0]")
 		for _, filter := range []object{{}, {"customerReferenceNos": []string{"ref0"}}, {"supplierReferenceNos": []string{cancelled}}} {
 			same(t, len(u.stranger().must(queryPath, filter).list("orders")), 0, "another account sees the orders")
 		}

@@ -232,7 +232,7 @@ func TestServerWithControlAPIRefusesUnknownHostNames(t *testing.T) {
 func TestClientTrustsTheCertificateThatFlagTLSCAWrites(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	write(t, file, "an older certificate")
-	base := runGreeting(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file))["BASE_URL"]
+	base := runGreeting(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-name", "192.0.2.7", "-tls-ca", file))["BASE_URL"]
 	pem, err := os.ReadFile(file)
 	require.NoError(t, err)
 	info, err := os.Stat(file)
@@ -240,7 +240,7 @@ func TestClientTrustsTheCertificateThatFlagTLSCAWrites(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o644), info.Mode().Perm())
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(pem), "%s", pem)
-	for name, want := range map[string]bool{"127.0.0.1": true, "sandbox": true, "localhost": true, "other": false} {
+	for name, want := range map[string]bool{"127.0.0.1": true, "sandbox": true, "192.0.2.7": true, "localhost": true, "other": false} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name, MinVersion: tls.VersionTLS12}}
 		client := &http.Client{Transport: transport}
 		if want {

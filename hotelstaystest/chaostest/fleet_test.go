@@ -23,7 +23,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-const shouted = 1 << 20
+const shouted = 1 << 17 // more bytes than a pipe holds
 
 // part is what a process of a test has to do.
 type part struct{ Role, Folder string }
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 			_, err := fmt.Scan(&word)
 			fmt.Println(word)
 			return err
-		case "shout": // writes more than a pipe holds
+		case "shout":
 			fmt.Println(strings.Repeat("x", shouted))
 			return nil
 		case "fail":
@@ -126,14 +126,10 @@ func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 }
 
 func TestWaitReportsHowAProcessEnds(t *testing.T) {
-	dir := t.TempDir()
-	closed := filepath.Join(dir, "closed")
-	p := begin(t, "work", dir)
+	p := begin(t, "hang", "")
 	p.Kill()
-	p.Kill()
-	assert.NoFileExists(t, closed)
-	assert.NoError(t, begin(t, "work", dir).Close())
-	assert.FileExists(t, closed)
+	p.Kill() // does nothing
+	assert.ErrorContains(t, p.Wait(), "signal: killed")
 	assert.ErrorContains(t, begin(t, "fail", "").Close(), "exit status 1")
 }
 
@@ -180,7 +176,7 @@ func TestFrozenAndBlockedProcessesAreNotDisturbed(t *testing.T) {
 	t.Parallel()
 	f := workers(t.TempDir(), 100)
 	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // all bookings have ended, so the test does not wait for files
-	f.Processes, f.Kills, f.Freezes, f.Blocks, f.Lease = 5, 5, 3, 1, time.Second
+	f.Processes, f.Kills, f.Freezes, f.Blocks, f.Lease = 5, 3, 3, 1, time.Second
 	log := ""
 	f.Logf = func(format string, args ...any) { log += fmt.Sprintf(format, args...) + "\n" }
 	require.NoError(t, f.Survive(t.Context()))
@@ -199,7 +195,7 @@ func TestFrozenAndBlockedProcessesAreNotDisturbed(t *testing.T) {
 func TestSurviveWithGraceClosesTheProcessesInsteadOfKillingThem(t *testing.T) {
 	dir := t.TempDir()
 	f := workers(dir, 1)
-	f.Grace = time.Minute
+	f.Processes, f.Grace = 1, time.Minute
 	require.NoError(t, f.Survive(t.Context()))
 	assert.FileExists(t, filepath.Join(dir, "closed"))
 }
@@ -217,12 +213,12 @@ func TestErrorOfSurviveNamesTheFailure(t *testing.T) {
 		"HOTELSTAYS_CHAOSTEST_NOTHING is not set": func(f *fleet, _ func(error)) {
 			f.Bookings, f.Crashes = 5, []func(context.Context) error{chaostest.ShellCrash("HOTELSTAYS_CHAOSTEST_NOTHING")}
 		},
-		"process 3 failed to stop within 1ms: signal: killed": func(f *fleet, _ func(error)) {
+		"process 1 failed to stop within 1ms: signal: killed": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
 			f.Bookings, f.Grace = 0, time.Millisecond
 		},
-		"Processes (4) must be greater than Freezes (3) plus Blocks (1)": func(f *fleet, _ func(error)) {
-			f.Freezes, f.Blocks = 3, 1
+		"Processes (2) must be greater than Freezes (1) plus Blocks (1)": func(f *fleet, _ func(error)) {
+			f.Freezes, f.Blocks = 1, 1
 		},
 		"no booking has ended for": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
@@ -239,6 +235,7 @@ func TestErrorOfSurviveNamesTheFailure(t *testing.T) {
 		},
 	} {
 		f := workers(t.TempDir(), 1_000_000)
+		f.Processes = 2
 		ctx, cancel := context.WithCancelCause(t.Context())
 		change(f, cancel)
 		assert.ErrorContains(t, f.Survive(ctx), says)
@@ -327,10 +324,6 @@ func TestCheckFindsEachProblem(t *testing.T) {
 			s.store("a", 1, s.book("a", "One"))
 		}, ""},
 		"an order that nobody stored": {once, func(s *service) { s.book("a", "One") }, "lost: order"},
-		"an order that was stored under another number": {once, func(s *service) {
-			s.book("a", "One")
-			s.store("a", 1, "P0")
-		}, "a is stored as order P0, which does not exist"},
 		"an outcome with the order of another booking": {both, func(s *service) {
 			order := s.book("a", "One")
 			s.store("a", 1, order)
@@ -348,8 +341,6 @@ func TestCheckFindsEachProblem(t *testing.T) {
 		}, "a: round 1 has too many outcomes: 1 more"},
 		"a round without an outcome": {twice, func(s *service) { s.store("a", 1, s.book("a", "One")) },
 			"a: round 2 was begun and has no outcome"},
-		"an outcome of a round that was not begun": {nil, func(s *service) { s.store("a", 1, s.book("a", "One")) },
-			"a: round 1 has too many outcomes: 1 more"},
 		"the same stay under two references": {both, func(s *service) {
 			s.store("a", 1, s.book("a", "One"))
 			s.store("b", 1, s.book("b", "One"))
