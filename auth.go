@@ -5,7 +5,6 @@ package hotelstays
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -209,40 +208,13 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 	return c, err
 }
 
-// TicketRequest asks for a ticket. Its JSON has TTL as text, such as "1h0m0s", and "[redacted]" in place of AppSecret.
-// After you have decoded this JSON, set AppSecret again: Ticket refuses a redacted secret.
+// TicketRequest asks for a ticket. Its JSON has "[redacted]" in place of AppSecret. After you have decoded this JSON, set
+// AppSecret again: Ticket refuses a redacted secret.
 type TicketRequest struct {
 	AppKey    string       `json:"appKey"`    // required
 	AppSecret types.Secret `json:"appSecret"` // required
 	// TTL is the lifetime of the ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration `json:"ttl,omitempty"`
-}
-
-type ticketRequest TicketRequest // has no methods, so encoding/json does not call MarshalJSON again
-
-// storedTicketRequest is a TicketRequest in the form that MarshalJSON writes, with TTL as text. The request to the
-// service has TTL in seconds.
-type storedTicketRequest struct {
-	*ticketRequest
-	TTL string `json:"ttl,omitempty"`
-}
-
-// MarshalJSON writes TTL as text, and the secret redacted.
-func (r TicketRequest) MarshalJSON() ([]byte, error) {
-	stored := storedTicketRequest{ticketRequest: (*ticketRequest)(&r)}
-	if r.TTL != 0 {
-		stored.TTL = r.TTL.String()
-	}
-	return json.Marshal(stored)
-}
-
-// UnmarshalJSON reads the JSON that MarshalJSON writes.
-func (r *TicketRequest) UnmarshalJSON(text []byte) (err error) {
-	stored := storedTicketRequest{ticketRequest: (*ticketRequest)(r)}
-	if err = json.Unmarshal(text, &stored); err == nil && stored.TTL != "" {
-		r.TTL, err = time.ParseDuration(stored.TTL)
-	}
-	return err
 }
 
 func (r *TicketRequest) validate(v *validation) {

@@ -53,7 +53,7 @@
 //	*ReferenceReusedError     the order under this reference has other dates
 //	*PageError                a list ends early; what came before is correct
 //	*BatchError               one batch of HotelListBatches failed; the other batches continue
-//	*VoucherError             the document is missing, or differs from the issued document
+//	*VoucherError             there is no verified document; Err is the cause
 //	*WebhookError             the delivery must not be trusted
 //
 // In an [*OutcomeUnknownError], errors.As and errors.Is never find a refusal. [KindOf] returns one word for an error. Where

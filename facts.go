@@ -9,13 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ServiceFacts is what you know about a service beyond its document. You can keep its JSON in a file. An unknown or
-// repeated name in this JSON is an error. The letter case of names does not matter.
+// ServiceFacts is what you know about a service beyond its document. You can keep its JSON in a file. An unknown name in
+// this JSON is an error. The letter case of names does not matter.
 type ServiceFacts struct {
 	// StatusMeanings are the meanings of order states, for AwaitOrder and CancelAndRead.
 	StatusMeanings StatusMeanings `json:"statusMeanings,omitzero"`
@@ -29,7 +28,7 @@ type ServiceFacts struct {
 	NullOrders bool `json:"nullOrders,omitempty"`
 }
 
-// UnmarshalJSON refuses unknown and repeated names, because a misspelt fact would be ignored silently.
+// UnmarshalJSON refuses unknown names, because a misspelt fact would be ignored silently.
 func (f *ServiceFacts) UnmarshalJSON(text []byte) error {
 	type plain ServiceFacts // plain has no UnmarshalJSON, so Decode does not call this method again
 	strict := json.NewDecoder(bytes.NewReader(text))
@@ -38,37 +37,9 @@ func (f *ServiceFacts) UnmarshalJSON(text []byte) error {
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		err = fmt.Errorf("%q must not be a JSON %s", cmp.Or(mismatch.Field, "ServiceFacts"), mismatch.Value)
 	}
-	if err == nil {
-		err = namesOnce(json.NewDecoder(bytes.NewReader(text)))
-	}
 	if err != nil {
 		return fmt.Errorf("hotelstays: invalid JSON of ServiceFacts: %w; see the documentation of ServiceFacts", err)
 	}
-	return nil
-}
-
-// namesOnce reads the next JSON value, and returns an error if an object in it has the same name twice. The JSON must
-// be valid.
-func namesOnce(d *json.Decoder) error {
-	open, _ := d.Token()
-	if open != json.Delim('{') && open != json.Delim('[') {
-		return nil
-	}
-	seen := map[string]bool{}
-	for d.More() {
-		if open == json.Delim('{') {
-			token, _ := d.Token()
-			name := fmt.Sprint(token)
-			if seen[strings.ToLower(name)] {
-				return fmt.Errorf("the name %q comes twice", name)
-			}
-			seen[strings.ToLower(name)] = true
-		}
-		if err := namesOnce(d); err != nil {
-			return err
-		}
-	}
-	_, _ = d.Token() // reads the closing bracket
 	return nil
 }
 

@@ -190,31 +190,18 @@ func sameReference(asked, answered string) bool {
 // decodeBare reads an answer without an envelope, as the OAuth standard defines it. If the answer is an error
 // object, decodeBare returns false, and sets env.Msg to the text of the error.
 func (x *exchange) decodeBare(into decodable, env *wire.Envelope) bool {
-	var refusal oauthRefusal
-	if _, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(&refusal)); err != nil {
-		return false
+	var refusal struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
 	}
-	var text string
-	if json.Unmarshal(refusal.code, &text) == nil && text != "" {
-		env.Msg = cmp.Or(env.Msg, strings.TrimSuffix(text+": "+refusal.description, ": "))
+	_ = json.Unmarshal(x.Answer.Body, &refusal) // a member of another type is no text of an error
+	if refusal.Error != "" {
+		env.Msg = cmp.Or(env.Msg, strings.TrimSuffix(refusal.Error+": "+refusal.Description, ": "))
 		return false
 	}
 	_, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(into))
 	return err == nil
 }
-
-// oauthRefusal is the JSON of a refusal, as the OAuth standard defines it.
-type oauthRefusal struct {
-	code        json.RawMessage
-	description string
-}
-
-var readOAuthRefusal = wire.Struct([]wire.Field[oauthRefusal]{
-	{Name: "error", Read: func(l *wire.Lexer, v *oauthRefusal) { v.code = l.Raw() }},
-	{Name: "error_description", Read: func(l *wire.Lexer, v *oauthRefusal) { v.description = l.String() }},
-})
-
-func (v *oauthRefusal) decode(l *wire.Lexer) { readOAuthRefusal(l, v) }
 
 func (x *exchange) noAnswer() (definite bool, err failure) {
 	if x.Answer != nil && errors.Is(x.Err, transport.ErrBodyTooLarge) {

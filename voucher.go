@@ -108,14 +108,14 @@ func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) strin
 	return fmt.Sprintf("AwaitVoucher: the voucher of order %q is still %s", req.anyReference(), seen.Status)
 }
 
-// VoucherError reports that a document could not be downloaded, verified or written. No byte of an unverified document was
-// returned.
+// VoucherError reports that there is no verified document: it could not be fetched, verified or written. No byte of an
+// unverified document was returned.
 type VoucherError struct {
 	Reference     string // a reference of the order, which only SaveVoucher and OpenVoucher set
 	VoucherNumber string // empty if there is no voucher
 	Version       int
 	Status        types.VoucherStatus // set if the error is ErrVoucherNotReady or ErrNoVoucher
-	Err           error               // a sentinel such as ErrVoucherNotReady, or another cause
+	Err           error               // a sentinel such as ErrVoucherNotReady, an error of OrderVoucher, or another cause
 	Detail        string
 }
 
@@ -128,7 +128,7 @@ func (e *VoucherError) Error() string {
 	if e.Reference != "" {
 		text += fmt.Sprintf(" of order %q", e.Reference)
 	}
-	text += ": " + fact(e.Err)
+	text += ": " + strings.TrimPrefix(fmt.Sprint(e.Err), "hotelstays: ")
 	if e.Detail != "" {
 		text += ": " + e.Detail
 	}
@@ -145,11 +145,11 @@ func (e *VoucherError) Error() string {
 func (e *VoucherError) Unwrap() error { return e.Err }
 
 func (e *VoucherError) again() bool {
-	return errors.Is(e.Err, ErrVoucherNotReady) || strings.HasSuffix(e.Detail, tryLater)
+	return Retryable(e.Err) || strings.HasSuffix(e.Detail, tryLater)
 }
 
 func (e *VoucherError) kind() ErrorKind {
-	if kind := KindOf(e.Err); kind == KindVoucherNotReady || kind == KindNoVoucher {
+	if kind := KindOf(e.Err); kind != KindOther && kind != "" {
 		return kind
 	}
 	return KindVoucher
@@ -172,20 +172,5 @@ func ofOrder(reference string, err error) error {
 	case *ValidationError:
 		return e
 	}
-	return &orderError{reference, err}
+	return &VoucherError{Reference: reference, Err: err}
 }
-
-type orderError struct {
-	reference string
-	err       error
-}
-
-func (e *orderError) Error() string {
-	return fmt.Sprintf("hotelstays: voucher of order %q: %s", e.reference, strings.TrimPrefix(e.err.Error(), "hotelstays: "))
-}
-
-func (e *orderError) Unwrap() error { return e.err }
-
-func (e *orderError) kind() ErrorKind      { return KindOf(e.err) }
-func (e *orderError) details() details     { return details{reference: e.reference} }
-func (e *orderError) LogValue() slog.Value { return logValue(e) }

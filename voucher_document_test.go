@@ -708,7 +708,8 @@ func TestErrorOfSaveVoucherNamesTheOrder(t *testing.T) {
 	refused := save(answering(404, `{"code":100000404,"msg":"no such order"}`))
 	assert.ErrorIs(t, refused, hotelstays.ErrNotFound)
 	var voucher *hotelstays.VoucherError
-	assert.NotErrorAs(t, refused, &voucher, "the refusal of OrderVoucher is no VoucherError")
+	require.ErrorAs(t, refused, &voucher)
+	assert.Equal(t, hotelstays.KindNotFound, hotelstays.KindOf(refused))
 	assert.ErrorContains(t, refused,
 		`hotelstays: voucher of order "ref-1": OrderVoucher: not found (HTTP 404, code 100000404, "no such order"`)
 	assert.NotContains(t, log.String(), "again")
