@@ -365,6 +365,21 @@ func helped[R any](ctx context.Context, c *Client, name Operation, run func(cont
 	return run(ctx)
 }
 
+// iterate validates the request of an iterator, and runs the iterator with a copy of the request between HelperStart and
+// HelperEnd. HelperEnd receives the last error that the iterator yields.
+func iterate[V, R any, P interface {
+	*R
+	anyRequest
+}](ctx context.Context, c *Client, name, op Operation, req P, opts []CallOption,
+	all func(context.Context, R, settings) iter.Seq2[V, error]) iter.Seq2[V, error] {
+	set := c.collect(name, operations[op], opts)
+	if err := checkCall(ctx, c, op, req, set); err != nil {
+		return failedSeq[V](err)
+	}
+	request := *clone(req)
+	return helpedAll(ctx, c, name, func(ctx context.Context) iter.Seq2[V, error] { return all(ctx, request, set) })
+}
+
 // helpedAll runs an iterator as helped runs a helper. HelperEnd receives the last error that the iterator yields.
 func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(context.Context) iter.Seq2[V, error]) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
@@ -384,11 +399,10 @@ func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(c
 	}
 }
 
-// observeHelper calls HelperStart of the observers. It does nothing if the Client or ctx is unusable, because the first
-// call of the helper then fails.
+func failedSeq[V any](err error) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) { yield(*new(V), err) }
+}
+
 func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Context, *observation) {
-	if c.usable(ctx, name) != nil {
-		return ctx, nil
-	}
 	return observe(ctx, c.observers, CallStart{Operation: name, BaseURL: c.baseURL}, "", Observer.helper)
 }

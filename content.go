@@ -60,14 +60,10 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 // the same. With WithParallelism(n) it makes up to n calls at the same time, and pauses while n answers wait for the
 // loop. The order then depends on which answer arrives first. Leaving the loop stops all calls.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
-	if req == nil {
-		return failedSeq[*types.Destination](nilRequest(OpDestinations))
-	}
-	req = clone(req)
-	set := c.collect("WalkDestinations", operations[OpDestinations], opts)
-	if err := c.usable(ctx, OpDestinations); err != nil {
-		return failedSeq[*types.Destination](err)
-	}
+	return iterate(ctx, c, "WalkDestinations", OpDestinations, req, opts, c.walk)
+}
+
+func (c *Client) walk(ctx context.Context, root DestinationsRequest, set settings) iter.Seq2[*types.Destination, error] {
 	ask := func(ctx context.Context, req DestinationsRequest) (places []*types.Destination, err error) {
 		defer transport.Recovered(&err, c.log, string(OpDestinations))
 		resp, err := c.Destinations(ctx, &req, set.forCall(OpDestinations))
@@ -84,9 +80,7 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 		req.CountryCode, req.ParentDestinationID = "", place.ID
 		return place.ID, req
 	}
-	return helpedAll(ctx, c, "WalkDestinations", func(ctx context.Context) iter.Seq2[*types.Destination, error] {
-		return paging.Tree(ctx, *req, max(1, set.Parallelism), ask, below)
-	})
+	return paging.Tree(ctx, root, max(1, set.Parallelism), ask, below)
 }
 
 // HotelsMetadataRequest selects a page of a destination's hotels.
@@ -128,18 +122,15 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 // last page according to Total. The order of the hotels stays the same. Leaving the loop stops all calls.
 func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest,
 	opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
-	if req == nil {
-		return failedSeq[*types.HotelMetadata](nilRequest(OpHotelsMetadata))
-	}
-	request, first := *req, types.PageReq{}
-	if req.Page != nil {
-		first = *req.Page
-	}
+	return iterate(ctx, c, "HotelsMetadataAll", OpHotelsMetadata, req, opts, c.metadata)
+}
+
+func (c *Client) metadata(ctx context.Context, req HotelsMetadataRequest, set settings) iter.Seq2[*types.HotelMetadata, error] {
+	first := *cmp.Or(req.Page, &types.PageReq{})
 	first.PageSize = cmp.Or(first.PageSize, types.MaxMetadataPageSize)
-	set := c.collect("HotelsMetadataAll", operations[OpHotelsMetadata], opts)
 	fetch := func(ctx context.Context, num int) (resp *HotelsMetadataResponse, info paging.Info, err error) {
 		defer transport.Recovered(&err, c.log, string(OpHotelsMetadata))
-		page, next := first, request
+		page, next := first, req
 		page.PageNum, next.Page = num, &page
 		resp, err = c.HotelsMetadata(ctx, &next, set.forCall(OpHotelsMetadata))
 		if err == nil {
@@ -147,24 +138,23 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 		}
 		return resp, info, err
 	}
-	if err := cmp.Or(c.usable(ctx, OpHotelsMetadata), noCursor(OpHotelsMetadata, first.Cursor)); err != nil {
-		return failedSeq[*types.HotelMetadata](err)
-	}
-	return helpedAll(ctx, c, "HotelsMetadataAll", func(ctx context.Context) iter.Seq2[*types.HotelMetadata, error] {
-		return func(yield func(*types.HotelMetadata, error) bool) {
-			for resp, err := range paging.PagesAhead(ctx, first.PageNum, first.PageSize, max(1, set.Parallelism), fetch) {
-				if err != nil {
-					yield(nil, pageError(OpHotelsMetadata, err))
+	return func(yield func(*types.HotelMetadata, error) bool) {
+		if err := noCursor(OpHotelsMetadata, first.Cursor); err != nil {
+			yield(nil, err)
+			return
+		}
+		for resp, err := range paging.PagesAhead(ctx, first.PageNum, first.PageSize, max(1, set.Parallelism), fetch) {
+			if err != nil {
+				yield(nil, pageError(OpHotelsMetadata, err))
+				return
+			}
+			for i := range resp.HotelsMetadata {
+				if !yield(&resp.HotelsMetadata[i], nil) {
 					return
-				}
-				for i := range resp.HotelsMetadata {
-					if !yield(&resp.HotelsMetadata[i], nil) {
-						return
-					}
 				}
 			}
 		}
-	})
+	}
 }
 
 func (r *HotelsMetadataResponse) pageInfo() paging.Info {
@@ -208,12 +198,6 @@ func pageError(op Operation, err error) error {
 		return &PageError{Operation: op, PageNum: end.Num, Repeats: end.Repeats, RequestID: end.RequestID}
 	}
 	return err
-}
-
-func failedSeq[V any](err error) iter.Seq2[V, error] {
-	return func(yield func(V, error) bool) {
-		yield(*new(V), err)
-	}
 }
 
 // HotelStaticDetailRequest selects a hotel.

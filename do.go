@@ -62,7 +62,7 @@ type DoResponse struct {
 // the options of the booking flow, such as WithCurrency.
 func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*DoResponse, error) {
 	if req == nil {
-		return nil, nilRequest("Do")
+		return nil, (&faults{{"request", "is nil"}}).err("Do")
 	}
 	known, row := req.operation()
 	x, err := begin(ctx, c, "Do", row, req, c.collect("Do", row, opts))

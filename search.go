@@ -118,25 +118,16 @@ func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...C
 // ends with a page that is empty or repeats an earlier page. If HasMore or Total promises more pages, two kinds of pages
 // end the listing with a *PageError: a page that repeats an earlier page, and the eleventh empty page in a row.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
-	if req == nil {
-		return failedSeq[*HotelListResponse](nilRequest(OpHotelList))
-	}
-	req, set := clone(req), c.collect("HotelListPages", operations[OpHotelList], opts)
-	return helpedAll(ctx, c, "HotelListPages", func(ctx context.Context) iter.Seq2[*HotelListResponse, error] {
-		return c.pages(ctx, req, set)
-	})
+	return iterate(ctx, c, "HotelListPages", OpHotelList, req, opts, c.pages)
 }
 
 const defaultListPageSize = 50 // the service's default
 
-func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings) iter.Seq2[*HotelListResponse, error] {
+func (c *Client) pages(ctx context.Context, req HotelListRequest, set settings) iter.Seq2[*HotelListResponse, error] {
 	return func(yield func(*HotelListResponse, error) bool) {
-		next := *req
+		next := req
 		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {
 			next.PageNum = num
-			if req.PageNum < 0 { // passed on, so that the validation of HotelList refuses it
-				next.PageNum = req.PageNum
-			}
 			if resp, err = c.HotelList(ctx, &next, set.forCall(OpHotelList)); err != nil {
 				return nil, info, err
 			}

@@ -89,30 +89,24 @@ type batchSearch struct {
 
 // batches validates the request and the options once, before any batch is sent.
 func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
-	if err := c.usable(ctx, OpHotelList); err != nil {
-		return nil, err
-	}
-	if req == nil {
-		return nil, nilRequest(OpHotelList)
-	}
-	request := clone(req)
-	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs,
-		set: c.collect("HotelListBatches", operations[OpHotelList], opts)}
+	b := &batchSearch{client: c, set: c.collect("HotelListBatches", operations[OpHotelList], opts)}
 	set := &b.set
 	set.BatchSize = cmp.Or(set.BatchSize, defaultBatchSize)
 	set.Parallelism = cmp.Or(set.Parallelism, defaultBatchParallelism)
-	b.request.PageSize = cmp.Or(b.request.PageSize, types.MaxListPageSize)
-	if len(b.ids) == 0 {
-		set.faults.add("hotelIds", "is required by HotelListBatches")
+	if req = clone(req); req != nil {
+		b.ids = req.HotelIDs
+		if len(b.ids) == 0 {
+			set.faults.add("hotelIds", "is required by HotelListBatches")
+		}
+		set.faults.hotelIDs(b.ids)
+		if req.PageNum != 0 || req.Cursor != nil {
+			set.faults.add("pageNum", "and cursor must not be set, because every batch has its own pages")
+		}
+		req.HotelIDs = []string{"any"} // any valid id, because the real ids are checked above
+		req.PageSize = cmp.Or(req.PageSize, types.MaxListPageSize)
+		b.request = *req
 	}
-	set.faults.hotelIDs(b.ids)
-	b.request.HotelIDs = []string{"any"} // any valid id, because the real ids are checked above
-	if b.request.PageNum != 0 || b.request.Cursor != nil {
-		set.faults.add("pageNum", "and cursor must not be set, because every batch has its own pages")
-	}
-	input := validation{faults: set.faults}
-	b.request.validate(&input)
-	return b, input.err(OpHotelList)
+	return b, checkCall(ctx, c, OpHotelList, req, *set)
 }
 
 func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
@@ -136,7 +130,7 @@ func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- bat
 	defer transport.Recovered(&err, b.client.log, string(OpHotelList))
 	req := b.request
 	req.HotelIDs = ids
-	for resp, err := range b.client.pages(ctx, &req, b.set) {
+	for resp, err := range b.client.pages(ctx, req, b.set) {
 		if err != nil {
 			return err
 		}

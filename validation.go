@@ -249,10 +249,6 @@ func isHeaderValue(s string) bool {
 	return strings.TrimSpace(s) == s
 }
 
-func nilRequest(op Operation) error {
-	return (&faults{{"request", "is nil"}}).err(op)
-}
-
 // noCursor refuses a cursor, because no answer is documented to return a cursor.
 func noCursor(op Operation, cursor *int64) error {
 	var f faults

@@ -30,15 +30,6 @@ const (
 	defaultMaxVoucher = 64 << 20
 )
 
-func (c *Client) collectVoucher(ctx context.Context, method Operation, row *operation, opts []CallOption) (settings, error) {
-	if err := c.usable(ctx, method); err != nil {
-		return settings{}, err
-	}
-	set := c.collect(method, row, opts)
-	set.MaxVoucherBytes = cmp.Or(set.MaxVoucherBytes, defaultMaxVoucher)
-	return set, set.faults.err(method)
-}
-
 // VerifyVoucher compares the SHA-256 of a document with the digest of its voucher, in constant time. The error is
 // ErrVoucherAltered if they differ, or the document is empty. For a voucher without a signature block the error is
 // ErrVoucherAltered if the size differs, and otherwise ErrVoucherUnsigned. An unchanged document may be superseded, or its
@@ -76,15 +67,17 @@ func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
 // proxy, or a RoundTripper other than *http.Transport, must check addresses itself. A client of a loopback base URL accepts
 // any host, and http on loopback.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...CallOption) error {
-	set, err := c.collectVoucher(ctx, "DownloadVoucher", nil, opts)
-	if err != nil {
+	if err := c.usable(ctx, "DownloadVoucher"); err != nil {
 		return err
 	}
+	set := c.collect("DownloadVoucher", nil, opts)
 	if w == nil {
 		set.faults.add("w", "is nil")
-		return set.faults.err("DownloadVoucher")
 	}
-	_, err = helped(ctx, c, "DownloadVoucher", func(ctx context.Context) (none struct{}, err error) {
+	if err := set.faults.err("DownloadVoucher"); err != nil {
+		return err
+	}
+	_, err := helped(ctx, c, "DownloadVoucher", func(ctx context.Context) (none struct{}, err error) {
 		temp, err := c.spool(ctx, v, set, "")
 		if err != nil {
 			return none, err
@@ -113,6 +106,7 @@ func (f tempFile) Close() error {
 // spool writes the verified document of v to a temporary file in dir, and rewinds the file. If dir is "", the file is in
 // the system's directory of temporary files. On Unix that file has no name, so a killed process leaves no file behind.
 func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir string) (temp tempFile, err error) {
+	set.MaxVoucherBytes = cmp.Or(set.MaxVoucherBytes, defaultMaxVoucher)
 	file, err := os.CreateTemp(dir, ".voucher-*")
 	if err != nil {
 		return temp, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
@@ -237,21 +231,15 @@ const maxVoucherAttempts = 3
 // document is in preparation, the error is ErrNoVoucher. SaveVoucher also returns the errors of OrderVoucher and
 // DownloadVoucher. WithTimeout bounds each OrderVoucher and each download.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...CallOption) (*types.Voucher, error) {
-	set, err := c.collectVoucher(ctx, "SaveVoucher", operations[OpOrderVoucher], opts)
-	if err != nil {
-		return nil, err
-	}
+	set := c.collect("SaveVoucher", operations[OpOrderVoucher], opts)
 	if path == "" {
 		set.faults.add("path", "is empty")
 	}
 	if old, err := os.Lstat(path); err == nil && !old.Mode().IsRegular() { // the rename would replace a device or a symbolic link
 		set.faults.add("path", "exists, and is not a regular file; give the path of a regular file, or of a new one")
 	}
-	if err := set.faults.err("SaveVoucher"); err != nil {
+	if err := checkCall(ctx, c, "SaveVoucher", req, set); err != nil {
 		return nil, err
-	}
-	if req == nil {
-		return nil, nilRequest("SaveVoucher")
 	}
 	return helped(ctx, c, "SaveVoucher", func(ctx context.Context) (*types.Voucher, error) {
 		v, temp, err := c.spoolVoucher(ctx, req, set, filepath.Dir(path))
@@ -269,12 +257,9 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 // it is in a temporary file. Each call makes two requests, so a server should cache the documents, by the digest of the
 // voucher.
 func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*VoucherDocument, error) {
-	set, err := c.collectVoucher(ctx, "OpenVoucher", operations[OpOrderVoucher], opts)
-	if err != nil {
+	set := c.collect("OpenVoucher", operations[OpOrderVoucher], opts)
+	if err := checkCall(ctx, c, "OpenVoucher", req, set); err != nil {
 		return nil, err
-	}
-	if req == nil {
-		return nil, nilRequest("OpenVoucher")
 	}
 	return helped(ctx, c, "OpenVoucher", func(ctx context.Context) (*VoucherDocument, error) {
 		v, temp, err := c.spoolVoucher(ctx, req, set, "")
