@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hotelstays/hotelstays-go/internal/hosts"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -166,10 +167,10 @@ func (v *validation) callback(url string) {
 	if !v.callbacks {
 		v.add("callbackUrl", "needs a ticket, because an OAuth token cannot register callbacks")
 	}
-	if v.loopback && isLoopbackURL(url) {
+	if v.loopback && hosts.IsLoopbackURL(url) {
 		return
 	}
-	if problem := callbackProblem(url); problem != "" {
+	if problem := hosts.CallbackProblem(url); problem != "" {
 		v.add("callbackUrl", "%s", problem)
 	}
 }

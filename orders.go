@@ -3,7 +3,6 @@
 package hotelstays
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/paging"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -83,15 +83,11 @@ func (x *exchange) hasNullOrders() bool {
 		return false
 	}
 	for _, value := range env.Data {
-		if !isNothing(value) {
+		if !paging.IsNothing(value) {
 			return false
 		}
 	}
 	return true
-}
-
-func isNothing(value json.RawMessage) bool {
-	return slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value))
 }
 
 // signOfMore describes a sign that an answer without orders may be incomplete, or returns "".
@@ -102,48 +98,10 @@ func (x *exchange) signOfMore() string {
 	case len(x.Answer.Body) > maxNoOrders:
 		return fmt.Sprintf("an answer of %d bytes", len(x.Answer.Body))
 	}
-	return signOfMore(x.Answer.Body, "data", "page")
+	return paging.SignOfMore(x.Answer.Body)
 }
 
 const maxNoOrders = 64 << 10 // in bytes: a larger answer is not credible as an answer without orders
-
-// namesOfMore are the names by which APIs announce more pages, in lower case without separators.
-var (
-	namesOfMore = []string{"more", "hasmore", "hasnext", "hasnextpage", "next", "nextpage", "nextpagenum", "nextpagetoken", "nexttoken",
-		"cursor", "nextcursor", "count", "total", "totalcount", "totalitems", "totalelements", "totalpages"}
-	wordSeparators = strings.NewReplacer("_", "", "-", "")
-)
-
-// signOfMore returns the name of a member that may announce more results, or "". QueryOrders documents no such member,
-// so signOfMore looks for names that other APIs use. It also searches inside the members whose names contain below[0].
-// Inside such a member it searches the members whose names contain below[1].
-func signOfMore(object []byte, below ...string) string {
-	members := json.NewDecoder(bytes.NewReader(object))
-	if start, _ := members.Token(); start != json.Delim('{') {
-		return ""
-	}
-	for members.More() {
-		token, _ := members.Token()
-		var value json.RawMessage
-		if members.Decode(&value) != nil {
-			return "an unreadable member"
-		}
-		name, _ := token.(string)
-		has := func(word string) bool { return strings.Contains(strings.ToLower(name), word) }
-		switch {
-		case isNothing(value):
-		case slices.Contains(namesOfMore, wordSeparators.Replace(strings.ToLower(name))):
-			return strconv.Quote(name)
-		case len(below) > 0 && has(below[0]) && value[0] == '{':
-			if sign := signOfMore(value, below[1:]...); sign != "" {
-				return strconv.Quote(name) + "." + sign
-			}
-		case len(below) > 0 && has(below[0]) && value[0] == '[':
-			return strconv.Quote(name)
-		}
-	}
-	return ""
-}
 
 // QueryOrders returns the orders that req selects. Only QueryOrders shows the true state of a booking. An order that cannot
 // be decoded, or an answer without a list of orders, is a *DecodeError: otherwise an existing order could seem absent.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -268,27 +267,8 @@ func noCursor(op Operation, cursor *int64) error {
 // public addresses.
 func ValidateCallbackURL(raw string) error {
 	var f faults
-	if problem := callbackProblem(raw); problem != "" {
+	if problem := hosts.CallbackProblem(raw); problem != "" {
 		f.add("callbackUrl", "%s", problem)
 	}
 	return f.err("ValidateCallbackURL")
-}
-
-func callbackProblem(raw string) string {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil || u.Hostname() == "" || u.Opaque != "" || strings.Contains(raw, " "):
-		return "is not a URL such as https://host.example/path"
-	case u.Scheme != "https":
-		return "must be https"
-	}
-	if _, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil {
-		return "has a port above 65535"
-	}
-	return hosts.Problem(u.Hostname())
-}
-
-func isLoopbackURL(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && hosts.IsLoopback(u.Hostname())
 }

@@ -7,18 +7,22 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/hosts"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -28,6 +32,7 @@ const (
 	// documentTimeout limits a download if neither WithTimeout nor ctx limits it.
 	documentTimeout   = 5 * time.Minute
 	defaultMaxVoucher = 64 << 20
+	maxRedirects      = 3
 )
 
 // VerifyVoucher compares the SHA-256 of a document with the digest of its voucher, in constant time. The error is
@@ -214,6 +219,58 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 	}
 	defer resp.Body.Close()
 	return copyDocument(ctx, w, resp.Body, v, set, links)
+}
+
+// getDocument requests the document of v, and follows redirects. The result links has the URLs of the document and of
+// the redirects. These URLs are secret, so no error may contain them.
+func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.Response, links redact.Links, err error) {
+	documents := hosts.Documents{Transport: c.http.Transport, Trusted: c.voucherHosts, Loopback: c.loopback,
+		UserAgent: cmp.Or(c.defaults.Header.Get(userAgent), defaultUserAgent)}
+	if _, ok := c.http.Transport.(defaultTransport); ok {
+		documents.Transport = http.DefaultTransport
+	}
+	redirects := 0
+	if v.Signature != nil && v.Signature.Digest != "" {
+		redirects = maxRedirects
+	}
+	resp, links, err = documents.Get(ctx, v.DownloadURL, redirects)
+	switch {
+	case err != nil:
+		return nil, nil, voucherError(v, links.Clean(transport.WithoutCause(ctx, err)),
+			"the document could not be downloaded%s", adviceAfter(err))
+	case resp.StatusCode != http.StatusOK:
+		resp.Body.Close()
+		return nil, nil, documentRefused(v, resp.StatusCode)
+	}
+	return resp, links, nil
+}
+
+// adviceAfter returns the advice after a failed download, or "" if nothing helps.
+func adviceAfter(err error) string {
+	var certificate *tls.CertificateVerificationError
+	var file *fs.PathError
+	var inline base64.CorruptInputError
+	link, ok := errors.AsType[*hosts.LinkError](err)
+	switch {
+	case ok && link.NotPublic, errors.Is(err, hosts.ErrPrivate):
+		return "; if you trust this host, name it in WithVoucherHosts"
+	case ok, errors.As(err, &certificate), errors.As(err, &file), errors.As(err, &inline):
+		return ""
+	}
+	return "; " + tryLater
+}
+
+func documentRefused(v *types.Voucher, status int) error {
+	err, next := errors.New("the document could not be downloaded"), ""
+	switch {
+	case oneOf(status, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone):
+		err = ErrVoucherLinkExpired
+	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
+		next = "; " + tryLater
+	case hosts.IsRedirect(status):
+		next = "; at most three redirects are followed, and none if the voucher has no digest"
+	}
+	return voucherError(v, err, "HTTP %d%s", status, next)
 }
 
 // maxVoucherAttempts is how often SaveVoucher and OpenVoucher may call OrderVoucher. They call OrderVoucher again if the

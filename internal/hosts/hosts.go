@@ -2,8 +2,11 @@
 package hosts
 
 import (
+	"cmp"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,6 +35,27 @@ func Problem(host string) string {
 		return "its host is an IP address in an unusual notation; write it as four decimal numbers"
 	}
 	return ""
+}
+
+// CallbackProblem returns why a URL is not a callback URL of the API document, or "".
+func CallbackProblem(raw string) string {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "" || strings.Contains(raw, " "):
+		return "is not a URL such as https://host.example/path"
+	case u.Scheme != "https":
+		return "must be https"
+	}
+	if _, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil {
+		return "has a port above 65535"
+	}
+	return Problem(u.Hostname())
+}
+
+// IsLoopbackURL reports whether a URL of http or https leads to this machine.
+func IsLoopbackURL(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && IsLoopback(u.Hostname())
 }
 
 // IsName reports whether host is a host name in ASCII, without a port and without a dot at its end.
