@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const manyCallers = 10_000
+const manyCallers = 1_000
 
 var (
 	errRefused      = errors.New("credential refused")

@@ -146,27 +146,6 @@ func TestCacheDoesNotUseARefusedTokenOfTheStore(t *testing.T) {
 	})
 }
 
-// In a fleet with a lease only one process fetches, however long the fetch takes.
-func TestLeaseLetsOneProcessFetch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{lifetime: time.Hour, delay: 5 * time.Second}
-		fleet := s.fleet(50, &store{})
-		s.mustCall(t, 1, fleet...)
-		assert.EqualValues(t, 1, s.fetches.Load(), "at the start")
-
-		time.Sleep(55 * time.Minute)
-		for range 8 {
-			assert.Zero(t, s.mustCall(t, 1, fleet...), "nobody waits for the renewal")
-			time.Sleep(time.Second)
-		}
-		assert.EqualValues(t, 2, s.fetches.Load(), "in the expiry window")
-
-		s.revoke()
-		s.mustCall(t, 1, fleet...)
-		assert.EqualValues(t, 3, s.fetches.Load(), "after a 401")
-	})
-}
-
 func TestCacheFetchesAfter25SecondsIfAnotherLeaseNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}

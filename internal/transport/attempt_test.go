@@ -62,15 +62,6 @@ func TestTimeoutMillisecondsIsLessThanTheTimeUntilTheDeadline(t *testing.T) {
 	} {
 		assert.Equal(t, want, serviceTimeout(left), "%s left", left)
 	}
-	for _, hinted := range []bool{true, false} {
-		var got string
-		rt := roundTripper(func(r *http.Request) (*http.Response, error) {
-			got = r.Header.Get("Timeout-Milliseconds")
-			return reply(200, "{}"), nil
-		})
-		do(t, rt, nowhere, func(c *Call) { c.SendTimeout = hinted })
-		assert.Equal(t, hinted, got != "")
-	}
 }
 
 type watchedBody struct {

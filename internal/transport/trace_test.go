@@ -73,12 +73,12 @@ func TestTraceEventsDecideWhetherARequestWasSent(t *testing.T) {
 // The error of a refused stream shows only its cause. It must not show net/http's advice to define GetBody, because
 // with GetBody net/http could send a Book twice.
 func TestErrorOfARefusedStreamHasNoAdviceOfNetHTTP(t *testing.T) {
-	for want, act := range map[string]func(*frameWriter, uint32) bool{
+	for want, act := range map[string]func(net.Conn, uint32) bool{
 		"REFUSED_STREAM":           rst(codeRefusedStream),
 		"graceful shutdown GOAWAY": goAway(0, codeNo),
 	} {
-		p, config := http2Peer(t, act)
-		r := do(t, newTransport(t, config), p.url, mutates)
+		p := http2Peer(t, act)
+		r := do(t, newTransport(t, p.trust), p.url, mutates)
 		require.ErrorContains(t, r.Err, want)
 		assert.NotContains(t, r.Err.Error(), "GetBody")
 		assert.NotContains(t, r.Err.Error(), "retry")
@@ -93,73 +93,28 @@ func TestErrorOfAnAnswerThatIsNotHTTPHidesItsJSON(t *testing.T) {
 		"HTTP/1.1 200 OK\r\n" + body: "malformed MIME header",
 		"SSH-2.0\r\n":                `malformed HTTP response "SSH-2.0"`,
 	} {
-		r := do(t, newTransport(t, nil), http1(t, answer(text)).url, mutates)
+		peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if conn, _, err := http.NewResponseController(w).Hijack(); assert.NoError(t, err) {
+				io.WriteString(conn, text)
+				conn.Close()
+			}
+		}))
+		defer peer.Close()
+		r := do(t, newTransport(t, nil), peer.URL, mutates)
 		require.ErrorContains(t, r.Err, want)
 		assert.NotContains(t, r.Err.Error(), "Ann")
 	}
 }
 
-// The transport calls Done exactly once for each permit. Before Done, the transport calls Sent only if the request
-// left.
-func TestEachPermitIsReturnedOnce(t *testing.T) {
-	ok := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"code":0}`) }))
-	defer ok.Close()
-	gone := listen(t)
-	gone.Close()
-	limiter := &recording{}
-	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.RateLimiter = limiter })
-	assert.Equal(t, [2]int64{1, 1}, limiter.settled())
-	do(t, newTransport(t, nil), "http://"+gone.Addr().String(), func(c *Call) { c.RateLimiter = limiter })
-	assert.Equal(t, [2]int64{1, 4}, limiter.settled())
-	do(t, newTransport(t, nil), ok.URL, func(c *Call) { c.RateLimiter, c.TokenSource = limiter, &tokenSeries{err: errors.New("no token")} })
-	assert.Equal(t, [2]int64{1, 4}, limiter.settled(), "without a token no slot is taken")
-	do(t, newTransport(t, nil), ok.URL, func(c *Call) {
-		c.RateLimiter, c.TokenSource = limiter, &tokenSeries{err: errors.New("no token"), reads: 1}
+// While a call waits for its slot, the token may expire, and no other token may be available. Then the call gives the slot
+// back.
+func TestSlotIsGivenBackIfTheTokenIsGoneAfterTheWait(t *testing.T) {
+	limiter, gone := &recording{}, errors.New("no token")
+	r := do(t, replies(200, "{}"), nowhere, func(c *Call) {
+		c.RateLimiter, c.TokenSource = limiter, &tokenSeries{err: gone, reads: 1}
 	})
-	assert.Equal(t, [2]int64{1, 5}, limiter.settled())
-}
-
-// A permit receives only what the answer proves about its request, and nothing if there was no answer.
-func TestPermitReceivesOnlyTheProvenArrivalOfItsRequest(t *testing.T) {
-	const took = 300 * time.Millisecond
-	answer := func(status int, cost string) roundTripper {
-		return func(*http.Request) (*http.Response, error) {
-			time.Sleep(took)
-			return reply(status, "{}", "Server-Cost-Milliseconds", cost), nil
-		}
-	}
-	for _, c := range []struct {
-		name      string
-		rt        roundTripper
-		arrivedBy time.Duration // -1: unknown
-		firstByte time.Duration
-		limited   bool
-	}{
-		{"a cost, which may be rounded up", answer(200, "200"), 101 * time.Millisecond, took, false},
-		{"a cost of 0", answer(200, "0"), took, took, false},
-		{"no header", answer(200, ""), -1, took, false},
-		{"not a number", answer(200, "soon"), -1, took, false},
-		{"a negative number", answer(200, "-5"), -1, took, false},
-		{"a huge number", answer(200, "99999999999999999999"), -1, took, false},
-		{"a 429", answer(429, "300"), time.Millisecond, took, true},
-		{"a 503", answer(503, ""), -1, took, false},
-		{"no answer", fails(io.EOF), -1, -1, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				at := func(d time.Duration) time.Time {
-					if d < 0 {
-						return time.Time{}
-					}
-					return time.Now().Add(d)
-				}
-				want := pacing.PermitResult{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
-				limit := &recording{}
-				do(t, c.rt, nowhere, func(call *Call) { call.RateLimiter, call.Policy.MaxAttempts = limit, 1 })
-				assert.Equal(t, []pacing.PermitResult{want}, limit.results)
-			})
-		})
-	}
+	assert.ErrorIs(t, r.Err, gone)
+	assert.Equal(t, [2]int64{0, 1}, limiter.settled())
 }
 
 // A permit receives the time of the answer's first byte, even if the transport returns the answer later.

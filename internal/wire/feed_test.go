@@ -29,7 +29,7 @@ func feedOf(r io.Reader) *Feed {
 // If the arrival of a text fails, nothing is decoded, even if the whole text has arrived. Rest returns the bytes that
 // have arrived.
 func TestFailedFeedKeepsTheBytesThatHaveArrived(t *testing.T) {
-	body := answer(1, 1, 1)
+	body := answer(1)
 	broken := errors.New("broken")
 	for at := range len(body) + 1 {
 		var got page
@@ -64,7 +64,7 @@ func TestFeedReadsAtMostOneByteBeyondItsLimit(t *testing.T) {
 }
 
 func TestDecodingOfAnArrivingAnswerEndsWhenCtxEnds(t *testing.T) {
-	body := answer(40, 5, 4)
+	body := answer(400)
 	whole := endless(t)
 	_, err := Decode(whole, body, new(page).target())
 	require.NoError(t, err)

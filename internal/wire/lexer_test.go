@@ -48,8 +48,8 @@ func TestSkipRefusesInvalidJSON(t *testing.T) {
 	}
 }
 
-// If a text ends before the JSON is complete, the fault is at the end of the text.
-func TestLexerStopsAtTheOffsetOfTheFault(t *testing.T) {
+// If a text ends before the JSON is complete, the fault is at the end of the text, and the text is truncated.
+func TestSyntaxErrorHasTheOffsetOfTheFault(t *testing.T) {
 	for text, at := range map[string]int{
 		``: 0, ` `: 1, `<html>`: 0, `{"a":1,}`: 7, `{"a" 1}`: 5, `[1 2]`: 3, `[1]x`: 3, `01`: 1, `[1.]`: 3, `nulx`: 3, `"\x"`: 2,
 		`"\u12x4"`: 5, "\"a\n\"": 2,
@@ -57,8 +57,11 @@ func TestLexerStopsAtTheOffsetOfTheFault(t *testing.T) {
 	} {
 		l := testLexer([]byte(text))
 		l.skip(0)
-		require.False(t, l.end(), text)
-		assert.Equal(t, at, l.pos, text)
+		want := &SyntaxError{Offset: int64(at) + 1}
+		if at == len(text) {
+			want = &SyntaxError{Offset: int64(at), Truncated: true}
+		}
+		assert.Equal(t, want, l.finish(), text)
 		l.release()
 	}
 }

@@ -77,15 +77,6 @@ func TestAllMismatchesAreCountedAndTheFirstAreListed(t *testing.T) {
 	assert.ErrorContains(t, err, "and 9992 more")
 }
 
-func TestSyntaxErrorSaysWhetherTheTextIsTruncated(t *testing.T) {
-	for body, truncated := range map[string]bool{`{"code":0,"da`: true, ``: true, `{"code":0,}`: false, `<html>`: false} {
-		_, err := Decode(t.Context(), []byte(body), new(payload).target(false))
-		var syntax *SyntaxError
-		require.ErrorAs(t, err, &syntax, body)
-		assert.Equal(t, truncated, syntax.Truncated, body)
-	}
-}
-
 // endingCtx is a ctx that ends when Err was called a number of times. The field polls counts the calls.
 type endingCtx struct {
 	context.Context
@@ -121,13 +112,6 @@ func TestLongMessagesAreCutOff(t *testing.T) {
 			assert.Equal(t, c.want, env.Msg, name)
 		}
 	}
-}
-
-// A document of another type is an error even if the reading is lenient, because nothing of the document would be left.
-func TestDocumentOfAnotherTypeIsAnErrorEvenIfLenient(t *testing.T) {
-	var got payload
-	_, err := DecodeBare(t.Context(), []byte(`[1]`), got.target(true))
-	assert.EqualError(t, err, "the document: want object, got array")
 }
 
 // A message may quote any text, also a secret, so the decoder never interns a message.

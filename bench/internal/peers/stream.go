@@ -27,50 +27,13 @@ const (
 )
 
 // SlowLoop reads the SDK's stream with a loop that takes 10 ms for each of the first 150 hotels.
-var SlowLoop = Kind{"a slow loop", func(baseURL string) (Peer, error) {
-	client, err := ourClient(baseURL)
-	if err != nil {
-		return Peer{}, err
-	}
-	return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
-		n := 0
-		for _, err := range client.HotelListStream(ctx, ourHotelList()).Hotels() {
-			if err != nil {
-				return err
-			}
-			if arrived(1); n < 150 {
-				time.Sleep(10 * time.Millisecond)
-			}
-			n++
-		}
-		return nil
-	}), nil
-}}
+var SlowLoop = Kind{"a slow loop", ours(loop(10 * time.Millisecond))}
 
 // Streams returns four clients: the SDK's stream, the SDK's HotelList, and hand-written streams with two JSON packages. The
 // HotelList of each client drops each hotel after use, and returns a [measure.Arrival].
 func Streams() []Kind {
-	ours := func(read func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error) func(string) (Peer, error) {
-		return func(baseURL string) (Peer, error) {
-			client, err := ourClient(baseURL)
-			if err != nil {
-				return Peer{}, err
-			}
-			return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
-				return read(ctx, client, arrived)
-			}), nil
-		}
-	}
 	return []Kind{
-		{OurStream, ours(func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error {
-			for _, err := range client.HotelListStream(ctx, ourHotelList()).Hotels() {
-				if err != nil {
-					return err
-				}
-				arrived(1)
-			}
-			return nil
-		})},
+		{OurStream, ours(loop(0))},
 		{OurList, ours(func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error {
 			resp, err := client.HotelList(ctx, ourHotelList())
 			if err == nil {
@@ -84,6 +47,38 @@ func Streams() []Kind {
 		{"goccy, Token", func(baseURL string) (Peer, error) {
 			return newTokens(baseURL, func(r io.Reader) decoder { return goccy.NewDecoder(r) }), nil
 		}},
+	}
+}
+
+// reader reads a page with the SDK, and calls arrived with the number of hotels that have arrived since the last call.
+type reader func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error
+
+func ours(read reader) func(baseURL string) (Peer, error) {
+	return func(baseURL string) (Peer, error) {
+		client, err := ourClient(baseURL)
+		if err != nil {
+			return Peer{}, err
+		}
+		return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
+			return read(ctx, client, arrived)
+		}), nil
+	}
+}
+
+// loop reads the SDK's stream, and pauses after each of the first 150 hotels.
+func loop(pause time.Duration) reader {
+	return func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error {
+		n := 0
+		for _, err := range client.HotelListStream(ctx, ourHotelList()).Hotels() {
+			if err != nil {
+				return err
+			}
+			arrived(1)
+			if n++; n <= 150 {
+				time.Sleep(pause)
+			}
+		}
+		return nil
 	}
 }
 
