@@ -184,17 +184,12 @@ func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 		cred   hotelstays.Credential
 		answer fixedAnswer
 	}{
-		"a large page":                                  {ticket, fixedAnswer{Status: 200, Body: page}},
-		"a large page with HTTP 502":                    {ticket, fixedAnswer{Status: 502, Body: page}},
-		"a large page with a Content-Length":            {ticket, fixedAnswer{Status: 200, Body: page, Announced: true}},
-		"a large page instead of an OAuth token":        {oauth, fixedAnswer{Status: 200, Body: page}},
-		"a ticket with a line break":                    {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111\r\nX-More: 1"}}`)},
-		"a ticket with a NUL":                           {ticket, ok(`{"code":0,"data":{"ticket":"\u0000tok-one-111"}}`)},
-		"a ticket of spaces":                            {ticket, ok(`{"code":0,"data":{"ticket":"   "}}`)},
-		"a ticket that ends with a space":               {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111 "}}`)},
-		"an empty ticket":                               {ticket, ok(`{"code":0,"data":{"ticket":""}}`)},
-		"an OAuth token with a line break":              {oauth, ok(`{"code":0,"data":{"access_token":"tok-one-111\n"}}`)},
-		"an OAuth token with a line break, no envelope": {oauth, ok(`{"access_token":"tok-one-111\n"}`)},
+		"a large page":                           {ticket, fixedAnswer{Status: 200, Body: page}},
+		"a large page instead of an OAuth token": {oauth, fixedAnswer{Status: 200, Body: page}},
+		"a ticket with a line break":             {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111\r\nX-More: 1"}}`)},
+		"a ticket with a NUL":                    {ticket, ok(`{"code":0,"data":{"ticket":"\u0000tok-one-111"}}`)},
+		"a ticket that ends with a space":        {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111 "}}`)},
+		"an OAuth token with a line break":       {oauth, ok(`{"code":0,"data":{"access_token":"tok-one-111\n"}}`)},
 		"two OAuth tokens": {oauth,
 			ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":"tok-two-222"}}`)},
 		"two OAuth tokens, one of them blank": {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":" "}}`)},

@@ -438,24 +438,15 @@ func TestMismatchInASearchAnswerLosesOnlyItsElement(t *testing.T) {
 		mismatches     []string // the paths are below data.list[1]; offer stands for rooms[0].rates[0]
 	}{
 		{`"rating":4.5`, `"rating":"4.5"`, all, []string{"rating: want number, got string"}},
-		{`"minPrice":{"currency":"EUR","amount":1}`, `"minPrice":{"currency":"EUR","amount":"none"}`, all,
-			[]string{"minPrice.amount: want number, got string"}},
 		{`"id":"2"`, `"id":2`, all, []string{"id: want string, got number"}},
 		{`"id":"2"`, `"id":{"value":"2"}`, without2, []string{"id: want string, got object"}},
 		{hotel("2"), `7`, without2, []string{": want object, got number"}},
 		{`"rates":[]`, `"rates":{}`, strings.Replace(all, " u2()", "", 1), []string{"rooms[1].rates: want array, got object"}},
-		{`{"roomTypeId":"u2","rates":[]}`, `"u2"`, strings.Replace(all, " u2()", "", 1), []string{"rooms[1]: want object, got string"}},
-		{`"rooms":[`, `"rooms":"none","x":[`, strings.Replace(all, "t2(2a 2b) u2()", "", 1), []string{"rooms: want array, got string"}},
 		{`"tax":{"total":{`, `"tax":{"total":[],"x":{`, without2a, []string{"offer.tax.total: want object, got array"}},
 		{`"ratePkgId":"2a"`, `"ratePkgId":2`, strings.Replace(all, "2a", "2", 1), []string{"offer.ratePkgId: want string, got number"}},
-		{`"ratePkgId":"2a"`, `"ratePkgId":["2a"]`, without2a, []string{"offer.ratePkgId: want string, got array"}},
 		{`"rate":{"netRate":{"currency":"EUR","amount":120.50}`, `"rate":{"netRate":{"currency":"EUR","amount":"120,50"}`, without2a,
 			[]string{"offer.rate.netRate.amount: want number, got string"}},
 		{`"totalRate":{`, `"totalRate":null,"originalRoomNaming":7,"x":{`, all, []string{"offer.originalRoomNaming: want object, got number"}},
-		{`"cancelFees":[{"until":"2026-12-01T00:00:00Z","fee":{"currency":"EUR","amount":0`,
-			`"cancelFees":[{"until":"2026-12-01T00:00:00Z","fee":{"currency":"EUR","amount":"free"`,
-			without2a, []string{"offer.cancelFees[0].fee.amount: want number, got string"}},
-		{offer("2a"), `null`, without2a, []string{"rooms[0].rates[0]: want object, got null"}},
 		{offer("2a") + "," + offer("2b"), ` 1 , [2] , ` + offer("2b") + ` , "3" , {"rate":4} `, without2a,
 			[]string{"rooms[0].rates[0]: want object, got number", "rooms[0].rates[1]: want object, got array",
 				"rooms[0].rates[3]: want object, got string", "rooms[0].rates[4].rate: want object, got number"}},
@@ -479,19 +470,6 @@ func TestMismatchInASearchAnswerLosesOnlyItsElement(t *testing.T) {
 		require.NoError(t, err, row.new)
 		assert.Equal(t, row.left, text(listed.List), row.new)
 		assert.Equal(t, want, mismatchTexts(listed.Meta), row.new)
-		requireSame(t, body, 100)
-
-		rooms := list[strings.Index(list, `"rooms":[{"roomTypeId":"t2"`)+1:]
-		if !strings.Contains(want[0], "rates[") {
-			continue
-		}
-		rates, err := clientThrough(t, &fixedAnswer{Status: 200,
-			Body: `{"code":0,"data":{"` + rooms[:strings.Index(rooms, `,{"id":"3"`)] + `}`}).HotelRates(t.Context(),
-			&hotelstays.HotelRatesRequest{SessionID: "s", HotelID: "h", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()})
-		require.NoError(t, err, row.new)
-		assert.Equal(t, text(listed.List[1:2]), text([]types.Hotel{{ID: "2", Rooms: rates.Rooms}}), row.new)
-		assert.Len(t, rates.Meta.Mismatches, len(row.mismatches), row.new)
-		assert.Equal(t, strings.Replace(want[0], "list[1].", "", 1), rates.Meta.Mismatches[0].String())
 	}
 }
 

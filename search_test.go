@@ -168,12 +168,12 @@ func TestHotelListBatchesReturnsEachHotelOnce(t *testing.T) {
 		requests int
 		pageSize int
 	}{
-		{"a sandbox with a visibility band", 500, nil, true, 3, 3, 0},
-		{"batches of 1,000, which take five pages", 1100, []hotelstays.CallOption{hotelstays.WithBatchSize(1000)}, false, 2, 6, 0},
-		{"the caller's page size", 500, []hotelstays.CallOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
+		{"a sandbox with a visibility band", 250, nil, true, 2, 2, 0},
+		{"batches of 300, which take two pages", 350, []hotelstays.CallOption{hotelstays.WithBatchSize(300)}, false, 2, 3, 0},
+		{"the caller's page size", 150, []hotelstays.CallOption{hotelstays.WithBatchSize(100)}, false, 2, 8, 20},
 		{"one hotel", 1, nil, false, 1, 1, 0},
-		{"a batch for each hotel, above the rate limit", 150,
-			[]hotelstays.CallOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(150)}, false, 150, 150, 0},
+		{"a batch for each hotel, above the rate limit", 130,
+			[]hotelstays.CallOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(130)}, false, 130, 130, 0},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			srv, client, search := batchWorld(t, tc.ids, hotelstaystest.Config{VisibilityBand: tc.band})

@@ -193,6 +193,9 @@ func TestSearchRequestsAreValidated(t *testing.T) {
 			faultsIn("roomOccupancies[1].adultCount")},
 		{"HotelList: negative ages", list(func(r *listReq) { r.RoomOccupancies[0].ChildrenAges = []int{0, 17, -1} }),
 			faultsIn("roomOccupancies[0].childrenAges[2]")},
+		{"HotelList: many nights, rooms, guests and ages", list(func(r *listReq) {
+			r.CheckOut, r.RoomOccupancies = "2066-12-24", slices.Repeat([]types.GuestPerRoom{{AdultCount: 30, ChildrenAges: []int{0, 45}}}, 50)
+		}), accepted},
 		{"HotelList: a stay of no night", list(func(r *listReq) { r.CheckOut = r.CheckIn }), faultsIn("checkOut")},
 		{"HotelList: one night, over the end of a year", list(func(r *listReq) { r.CheckIn, r.CheckOut = "2026-12-31", "2027-01-01" }),
 			accepted},

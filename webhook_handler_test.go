@@ -196,12 +196,9 @@ func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 		afterSeconds     int
 		runs             int
 	}{
-		{"the copy is signed again", "evt-1", hookPaid, "evt-1", hookPaid, 600, 1},
 		{"the copy has another id", "evt-1", hookPaid, "evt-2", hookPaid, 0, 1},
 		{"the copy has no id", "evt-1", hookPaid, "", hookPaid, 0, 1},
-		{"only the copy has an id", "", hookPaid, "evt-1", hookPaid, 0, 1},
 		{"another body with the same id", "evt-1", hookPaid, "evt-1", other, 0, 1},
-		{"another body without an id", "", hookPaid, "", other, 0, 1},
 		{"another body, another id", "evt-1", hookPaid, "evt-2", other, 0, 2},
 		{"the copy comes before the retention ends", "evt-1", hookPaid, "evt-1", hookPaid, 7*24*3600 - 1, 1},
 		{"the copy comes after the retention", "evt-1", hookPaid, "evt-1", hookPaid, 7 * 24 * 3600, 2},

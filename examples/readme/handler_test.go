@@ -83,7 +83,6 @@ func TestHandlerAnswersEveryOutcome(t *testing.T) {
 		f.Operation, f.Times = hotelstays.OpQueryOrders, -1
 		return f
 	}
-	const own = 100001200
 	for name, row := range map[string]struct {
 		faults     []hotelstaystest.Fault
 		change     func(*hotelstays.BookRequest)
@@ -99,20 +98,13 @@ func TestHandlerAnswersEveryOutcome(t *testing.T) {
 		"the answer is lost":   {faults: []hotelstaystest.Fault{made}, status: 201, orders: 1},
 		"the request is lost, and the polls find nothing in time": {faults: []hotelstaystest.Fault{lost}, status: 202,
 			text: "we are finding out: please do not book again"},
-		"the order is made, and the polls fail": {
-			faults: []hotelstaystest.Fault{made, polls(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})},
-			status: 202, text: "we are finding out: please do not book again", orders: 1},
-		"HTTP 500 with the code of a refusal": {faults: []hotelstaystest.Fault{refused(500, types.CodeRateChanged)},
-			status: 202, text: "we are finding out: please do not book again"},
 		"the request is lost, and the polls are refused": {faults: []hotelstaystest.Fault{lost, polls(hotelstaystest.Fault{
 			Kind: hotelstaystest.FaultStatus, Status: 403, Code: 7})}, status: 202, text: "we are finding out: please do not book again"},
 		"the request is lost, and absence is proven": {faults: []hotelstaystest.Fault{lost}, patience: time.Hour, status: 409,
 			text: "nothing was booked: please look at the offer again"},
 		"the offer changed": {faults: []hotelstaystest.Fault{refused(400, types.CodeRateChanged)}, status: 409,
 			text: texts[hotelstays.KindRateChanged]},
-		"a code in ServiceFacts.RefusalCodes": {faults: []hotelstaystest.Fault{refused(200, own)}, status: 409},
-		"an undocumented code":                {faults: []hotelstaystest.Fault{refused(200, 100009999)}, status: 409},
-		"the account may not book":            {faults: []hotelstaystest.Fault{refused(403, 7)}, status: 502},
+		"the account may not book": {faults: []hotelstaystest.Fault{refused(403, 7)}, status: 502},
 		"the reference has an order for other dates": {change: func(r *hotelstays.BookRequest) { r.Expect.CheckIn = "2040-01-01" }, status: 409,
 			text: texts[hotelstays.KindReferenceReused], orders: 1},
 		"a request without guests": {change: func(r *hotelstays.BookRequest) { r.Guests = nil }, status: 400, text: "please correct guests"},
@@ -124,8 +116,7 @@ func TestHandlerAnswersEveryOutcome(t *testing.T) {
 				srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
 				defer srv.Close()
 				client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-					hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
-						RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {own}}}))
+					hotelstays.WithHTTPClient(srv.Client()))
 				require.NoError(t, err)
 				defer client.CloseIdleConnections()
 				require.NoError(t, pickOffer(t.Context(), client, srv.CityName(0)))

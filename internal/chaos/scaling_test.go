@@ -27,8 +27,8 @@ import (
 func TestTenBookingsPerSecondKeepTheRateLimits(t *testing.T) {
 	t.Parallel()
 	const perSecond, processes, addresses = 10, 20, 2
-	seed := chaosSetting(t, "HOTELSTAYS_CHAOS_SEED", rand.Uint64N(1_000_000))
-	bookings := perSecond * howMany(t, "seconds", 3600, 60, 20)
+	seed := chaostest.Seed()
+	bookings := perSecond * howMany(t, "seconds", 3600, 20, 20)
 	synctest.Test(t, func(t *testing.T) {
 		config := *chaostest.Config(seed)
 		config.LateVisibility *= chaostest.Speed

@@ -2,22 +2,17 @@
 
 package conformance_test
 
-//lint:file-ignore SA1019 a deprecated operation is tested like any other
-
 import (
 	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"net/http"
 	"path/filepath"
-	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -71,41 +66,4 @@ func constants(t *testing.T, dir string) map[string][]string {
 		})
 	}
 	return found
-}
-
-func TestClientDoesNotParseFieldsWhoseFormIsUndocumented(t *testing.T) {
-	raw := reflect.TypeFor[json.RawMessage]()
-	assert.Equal(t, raw, reflect.TypeOf(types.OrderGuest{}.Raw))
-	assert.Equal(t, raw, reflect.TypeOf(types.RefundItem{}.Raw))
-	assert.Equal(t, raw, reflect.TypeOf(types.StatusFilter{}.Raw))
-	assert.Equal(t, raw, reflect.TypeOf(types.BoundingPolygon{}.Coordinates))
-	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.Start).Kind())
-	assert.Equal(t, reflect.String, reflect.TypeOf(types.TimeWindow{}.End).Kind())
-	assert.Equal(t, reflect.TypeFor[map[string]json.Number](), reflect.TypeOf(types.ExchangeRateSnapshot{}.USD))
-}
-
-func TestUndocumentedLimitsAreNotChecked(t *testing.T) {
-	sent := 0
-	c := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-		sent++
-		return reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`), nil
-	}))
-	rooms := make([]types.GuestPerRoom, 50)
-	for i := range rooms {
-		rooms[i] = types.GuestPerRoom{AdultCount: 30, ChildrenAges: []int{0, 17, 45}}
-	}
-	_, err := c.HotelList(t.Context(), &hotelstays.HotelListRequest{
-		DestinationName: "Anywhere", CheckIn: "2000-01-02", CheckOut: "2030-01-01", RoomOccupancies: rooms, SortBy: "stars-desc",
-	})
-	require.NoError(t, err)
-	assert.Equal(t, 1, sent, "the client does not limit the nights, rooms, guests and sort orders")
-
-	_, err = c.HotelList(t.Context(), &hotelstays.HotelListRequest{
-		DestinationName: "Anywhere", CheckIn: "2030-01-02", CheckOut: "2030-01-02",
-		RoomOccupancies: []types.GuestPerRoom{{ChildrenAges: []int{-1}}},
-	})
-	require.ErrorContains(t, err, "checkOut")
-	require.ErrorContains(t, err, "roomOccupancies[0].adultCount")
-	require.ErrorContains(t, err, "roomOccupancies[0].childrenAges[0]")
-	assert.Equal(t, 1, sent, "impossible values are not sent")
 }
