@@ -329,12 +329,13 @@ func TestRunPollsForEachAccountInASeparateRequest(t *testing.T) {
 			go func() { _, _ = p.ForAccount(account).Send(t.Context(), "ref-2") }()
 		}
 		time.Sleep(3 * time.Minute)
-		q := &looks{Store: p.store}
+		var behind []string
+		q := queue{Store: p.store, look: func(_ context.Context, look durable.DueLook) { behind = append(behind, look.After) }}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
 		require.NoError(t, p.Run(ctx, q))
 		assert.ElementsMatch(t, []string{"a [ref-1 ref-2]", "b [ref-1 ref-2]"}, p.asked)
-		assert.Equal(t, []string{"", "b"}, []string{q.of[0].After, q.of[1].After})
+		assert.Equal(t, []string{"", "b"}, behind[:2])
 	})
 }
 

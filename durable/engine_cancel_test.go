@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,8 +201,7 @@ func TestNextRoundBeginsOnlyAfterASentCancellationHasEnded(t *testing.T) {
 }
 
 func TestCancelTxCancelsANamedOrderWithoutAStoredBooking(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
+	inBubble(t, func(t *testing.T, e *engine) {
 		e.orders = func(of []string) ([]types.Order, error) {
 			assert.Len(t, of, 1, "each cancellation has its own request")
 			return []types.Order{orderUnder(of[0], "order-1"), orderUnder(of[0], "order-2")}, nil
@@ -226,13 +227,12 @@ func TestCancelTxCancelsANamedOrderWithoutAStoredBooking(t *testing.T) {
 
 // The answer to Cancel was lost hours ago, so the pause after a successful read is long.
 func TestFailedReadOfACancellationIsRepeatedSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
+	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
 		e.book, e.lost = found, unknown
 		_, err := e.Send(t.Context(), "ref-1")
 		require.NoError(t, err)
-		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		e.orders = orderOne
 		require.NoError(t, e.cancel(toCancel))
 		e.runFor(time.Second)
 		require.Len(t, e.cancels, 1)
@@ -249,10 +249,8 @@ func TestFailedReadOfACancellationIsRepeatedSoon(t *testing.T) {
 // can read the order.
 func TestCancellationStaysDueWhileItsCancelHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.book = found
-		e.begin("ref-1")
-		e.send()
-		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		e.booked()
+		e.orders = orderOne
 		require.NoError(t, e.cancel(toCancel))
 		e.answer = func() { time.Sleep(3 * time.Minute) }
 		time.AfterFunc(150*time.Second, func() {
@@ -306,14 +304,11 @@ func TestCancellationOfAnAbandonedBookingCancelsNoOtherOrder(t *testing.T) {
 			named := toCancel
 			named.PlatformReferenceNo = "order-1"
 			require.NoError(t, e.cancel(named))
-			e.book = found
-			e.begin("ref-1")
-			e.send()
+			e.booked()
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := newEngine(t)
+			inBubble(t, func(t *testing.T, e *engine) {
 				e.reopen(func(o *options) { o.OnOrder = nil })
 				e.orders = orderOne
 				tc.prepare(t, e)
@@ -344,8 +339,7 @@ func TestWakeDoesNotDelayTheEndOfACancellation(t *testing.T) {
 // No process works for hours. Afterwards a new order may take some minutes to appear, and the pauses between the
 // steps of a cancellation are short again.
 func TestCancellationIsSentSoonAfterAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
+	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
 		require.NoError(t, e.cancel(toCancel))
 		time.Sleep(3 * time.Hour)
@@ -380,19 +374,15 @@ func (r reader) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequ
 // An answer with an empty list that announces further orders is incomplete, so it ends no cancellation. If the order
 // disappears after Cancel exceeded the rate limit, the cancellation ends as not found.
 func TestMissingOrderEndsACancellationOnlyAfterACompleteAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
+	inBubble(t, func(t *testing.T, e *engine) {
 		e.Client = testkit.ClientThrough(t, testkit.Saying(`{"code": 0, "data": {"orders": [], "hasMore": true}}`))
 		e.reopen(func(o *durable.Options[*memstore.Tx]) { o.Client = reader{e} })
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		require.NoError(t, e.cancel(toCancel))
 		e.runFor(30 * time.Minute)
 		assert.Empty(t, e.cancelled)
 	})
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
+	inBubble(t, func(t *testing.T, e *engine) {
 		var ended error
 		e.reopen(func(o *durable.Options[*memstore.Tx]) {
 			o.OnCancel = func(_ context.Context, _ *memstore.Tx, c *durable.Cancellation) error {
@@ -400,9 +390,7 @@ func TestMissingOrderEndsACancellationOnlyAfterACompleteAnswer(t *testing.T) {
 				return nil
 			}
 		})
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		require.NoError(t, e.cancel(toCancel))
 		e.orders = func([]string) ([]types.Order, error) {
 			if len(e.cancels) > 0 {
@@ -416,27 +404,15 @@ func TestMissingOrderEndsACancellationOnlyAfterACompleteAnswer(t *testing.T) {
 	})
 }
 
-// lockedRows is a queue of rows that a frozen process has locked.
-type lockedRows struct {
-	*memstore.Store
-	locked map[string]bool
-	until  time.Time
-}
-
-func (q lockedRows) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) ([]durable.Row, error) {
-	var free []durable.Row
-	for _, row := range rows {
-		if !q.locked[row.Reference] || !time.Now().Before(q.until) {
-			free = append(free, row)
-		}
-	}
-	return q.Store.Postpone(ctx, free, due)
-}
-
+// A frozen process has locked 120 rows.
 func TestLockedRowsDelayNoOtherRow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
-		q := lockedRows{e.store, map[string]bool{}, time.Now().Add(3 * time.Minute)}
+	inBubble(t, func(t *testing.T, e *engine) {
+		until := time.Now().Add(3 * time.Minute)
+		q := queue{Store: e.store, lease: func(rows []durable.Row) []durable.Row {
+			return slices.DeleteFunc(slices.Clone(rows), func(row durable.Row) bool {
+				return strings.HasPrefix(row.Reference, "locked") && time.Now().Before(until)
+			})
+		}}
 		e.step = polled(hotelstays.BookingFound, nil)
 		e.orders = func(of []string) (orders []types.Order, _ error) {
 			for _, reference := range of {
@@ -444,21 +420,14 @@ func TestLockedRowsDelayNoOtherRow(t *testing.T) {
 			}
 			return orders, nil
 		}
-		e.book = lostAnswer
 		for i := range 120 {
-			reference := fmt.Sprintf("a-%03d", i)
-			q.locked[reference] = true
-			e.begin(reference)
-			_, err := e.Send(t.Context(), reference)
-			require.Error(t, err)
+			e.loseAll(fmt.Sprintf("locked-%03d", i))
 		}
 		time.Sleep(time.Second)
 		e.begin("ref-1")
 		e.book = found
 		for within, found := range []int{1, 121} {
-			ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
-			require.NoError(t, e.Run(ctx, q))
-			cancel()
+			e.runOn(q, 150*time.Second)
 			assert.Len(t, e.outcomes, found, within)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -42,9 +41,7 @@ func TestChangeOfAFollowedOrderIsDeliveredAtMostOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
-				e.book = found
-				e.begin("ref-1")
-				e.send()
+				e.booked()
 				time.Sleep(time.Minute)
 				o := orderUnder("ref-1", "order-1")
 				if tc.changed {
@@ -76,9 +73,7 @@ func TestFailedOnOrderIsCalledAgain(t *testing.T) {
 				return cmp.Or(errFailed, onOrder(ctx, tx, change))
 			}
 		})
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		o := orderUnder("ref-1", "order-1")
 		o.HotelConfirmNo = "H-1"
 		e.orders = func([]string) ([]types.Order, error) { return []types.Order{o}, nil }
@@ -100,9 +95,7 @@ func TestOrderOfAnotherStayIsNotFollowed(t *testing.T) {
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.OnOrder = nil })
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		assert.Nil(t, e.row(durable.KindOrder, "ref-1"), "without OnOrder no order is followed")
 	})
 }
@@ -111,9 +104,7 @@ func TestOrderOfAnotherStayIsNotFollowed(t *testing.T) {
 func TestOrderIsFollowedAgainAfterItsBookingWasDeleted(t *testing.T) {
 	for _, followed := range []bool{true, false} {
 		inBubble(t, func(t *testing.T, e *engine) {
-			e.book = found
-			e.begin("ref-1")
-			e.send()
+			e.booked()
 			e.edit(durable.KindOrder, "{", `{"other":"order-9",`)
 			if !followed {
 				require.NoError(t, e.Unfollow(t.Context(), "ref-1"))
@@ -148,9 +139,7 @@ func TestOrderThatIsNotJSONIsAnError(t *testing.T) {
 		assert.Empty(t, e.booking().Ending)
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		row := e.row(durable.KindOrder, "ref-1")
 		e.orders = func([]string) ([]types.Order, error) { return []types.Order{o}, nil }
 		_, err := e.work(durable.KindOrder)
@@ -164,9 +153,7 @@ func TestOrderThatIsNotJSONIsAnError(t *testing.T) {
 // An older version has stored the order without its PlatformReferenceNo.
 func TestAnotherOrderIsNoChangeOfAnOrderThatAnOlderVersionStored(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		e.edit(durable.KindOrder, `"platformReferenceNo":"order-1",`, "")
 		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-9")}, nil }
 		e.stepOf(durable.KindOrder)
@@ -177,12 +164,8 @@ func TestAnotherOrderIsNoChangeOfAnOrderThatAnOlderVersionStored(t *testing.T) {
 
 // The order has not changed for days, so the pause after a successful read is long.
 func TestFailedReadOfAFollowedOrderIsRepeatedSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
-		e.begin("ref-1")
-		e.book = found
-		_, err := e.Send(t.Context(), "ref-1")
-		require.NoError(t, err)
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.booked()
 		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
 		time.Sleep(100 * time.Hour)
 		due, err := e.Work(t.Context(), e.row(durable.KindOrder, "ref-1"), 10)
@@ -200,9 +183,7 @@ func TestFailedReadOfAFollowedOrderIsRepeatedSoon(t *testing.T) {
 
 func TestOrderThatStaysMissingIsLoggedAndNoLongerFollowed(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		e.orders = func([]string) ([]types.Order, error) { return nil, nil }
 		e.runFor(5 * time.Minute)
 		assert.Equal(t, 1, strings.Count(e.log.String(), "level=WARN msg=\"a followed order has disappeared\""))
@@ -256,9 +237,7 @@ func TestRunStopsFollowingAnOrderAfterItsStay(t *testing.T) {
 // of the order.
 func TestInterruptedReadOfAnOrderStoresNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		page, stop := e.Watch("ref-1")
 		defer stop()
 		row := e.row(durable.KindOrder, "ref-1")

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -181,6 +180,13 @@ func (e *engine) beginTx(req *hotelstays.BookRequest, opts ...hotelstays.CallOpt
 
 func (e *engine) begin(reference string) { require.NoError(e.t, e.beginTx(requestOf(reference))) }
 
+// booked begins ref-1, whose Book makes order-1.
+func (e *engine) booked() {
+	e.book = found
+	e.begin("ref-1")
+	e.send()
+}
+
 // send sends ref-1, and requires that the outcome is known.
 func (e *engine) send() {
 	_, err := e.Send(e.t.Context(), "ref-1")
@@ -224,10 +230,37 @@ func (e *engine) cancellation() (c durable.StoredCancellation) {
 	return c
 }
 
-func (e *engine) runFor(d time.Duration) {
+func (e *engine) runFor(d time.Duration) { e.runOn(queue{Store: e.store}, d) }
+
+// queue is a Queue that calls look before Due. If lease is set, Postpone changes only the rows that lease returns.
+type queue struct {
+	*memstore.Store
+	look  func(ctx context.Context, look durable.DueLook)
+	lease func(rows []durable.Row) []durable.Row
+}
+
+func (q queue) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
+	if q.look != nil {
+		q.look(ctx, look)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return q.Store.Due(ctx, look)
+}
+
+func (q queue) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) ([]durable.Row, error) {
+	if q.lease != nil {
+		rows = q.lease(rows)
+	}
+	return q.Store.Postpone(ctx, rows, due)
+}
+
+// runOn runs the engine on another queue than its store.
+func (e *engine) runOn(q queue, d time.Duration) {
 	ctx, cancel := context.WithTimeout(e.t.Context(), d)
 	defer cancel()
-	require.NoError(e.t, e.Run(ctx, e.store))
+	require.NoError(e.t, e.Run(ctx, q))
 }
 
 func orderUnder(reference, number string) types.Order {
@@ -288,8 +321,7 @@ func TestLateResultOfBookNeverLosesAnOrder(t *testing.T) {
 		"Book ends as found, after a later round was refused":     {found, 2, durable.EndingFailed, durable.EndingFailed, 0, false, conflict},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := newEngine(t)
+			inBubble(t, func(t *testing.T, e *engine) {
 				e.begin("ref-1")
 				e.book = func() (*hotelstays.BookingOutcome, error) {
 					row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
@@ -360,9 +392,7 @@ func TestMethodsReturnAnErrorForAnUnreadableRow(t *testing.T) {
 func TestRunPostponesUnreadableRows(t *testing.T) {
 	for _, kind := range []durable.Kind{durable.KindCancel, durable.KindOrder} {
 		inBubble(t, func(t *testing.T, e *engine) {
-			e.book = found
-			e.begin("ref-1")
-			e.send()
+			e.booked()
 			require.NoError(t, e.cancel(toCancel))
 			for _, other := range []durable.Kind{durable.KindCancel, durable.KindOrder} {
 				if other != kind {
@@ -429,8 +459,7 @@ func TestRowsKeepFieldsOfANewerVersion(t *testing.T) {
 }
 
 func TestRunIgnoresAnotherOrderUnderTheSameReference(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
+	inBubble(t, func(t *testing.T, e *engine) {
 		o, other := orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-9")
 		e.orders = func([]string) ([]types.Order, error) { return []types.Order{other, o}, nil }
 		e.book = found
@@ -469,8 +498,7 @@ func TestRunIgnoresAnotherOrderUnderTheSameReference(t *testing.T) {
 
 // Bookings that are due at the same time share a request. The service refuses every request with ref-3 and other references.
 func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
+	inBubble(t, func(t *testing.T, e *engine) {
 		references := []string{"ref-1", "ref-2", "ref-3", "ref-4"}
 		e.loseAll(references...)
 		e.orders = func(of []string) ([]types.Order, error) {

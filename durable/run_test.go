@@ -108,48 +108,32 @@ func TestEngineHasTheDocumentedDefaults(t *testing.T) {
 	})
 }
 
-// looks is a queue that records what Run looks for.
-type looks struct {
-	*memstore.Store
-	of []durable.DueLook
-}
-
-func (q *looks) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
-	q.of = append(q.of, look)
-	return q.Store.Due(ctx, look)
-}
-
 // Run looks for the due rows of its account every second, or every PollInterval. The kinds take turns in being first.
 func TestRunLooksForDueRowsOncePerPollInterval(t *testing.T) {
 	const b, c, o = durable.KindBooking, durable.KindCancel, durable.KindOrder
 	for interval, kinds := range map[time.Duration][]durable.Kind{0: {b, c, o, c, o, b, o, b, c}, 2 * time.Second: {b, c, o, c, o, b}} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			e.reopen(func(o *options) { o.PollInterval = interval })
-			q, began := &looks{Store: e.store}, time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second+1)
-			defer cancel()
-			require.NoError(t, e.Run(ctx, q))
-			require.Len(t, q.of, len(kinds))
+			var looks []durable.DueLook
+			q, began := queue{Store: e.store, look: func(_ context.Context, look durable.DueLook) { looks = append(looks, look) }}, time.Now()
+			e.runOn(q, 2*time.Second+1)
+			require.Len(t, looks, len(kinds))
 			for i, kind := range kinds {
 				at := began.Add(time.Duration(i/3) * max(interval, time.Second))
 				assert.Equal(t, durable.DueLook{Kind: kind, Account: e.Account(), At: at, Limit: 110, Each: 12},
-					q.of[i], "with ten workers, of which two are kept for the other kinds")
+					looks[i], "with ten workers, of which two are kept for the other kinds")
 			}
 			e.reopen(func(o *options) { o.MaxWorkers = 300 })
-			q.of = nil
-			ctx, cancel = context.WithTimeout(t.Context(), time.Second/2)
-			defer cancel()
-			require.NoError(t, e.Run(ctx, q))
-			assert.Equal(t, 1, q.of[0].Each)
+			looks = nil
+			e.runOn(q, time.Second/2)
+			assert.Equal(t, 1, looks[0].Each)
 		})
 	}
 }
 
 func TestProcessWithoutOnCancelAndOnOrderWakesCancellationsAndOrders(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.begin("ref-1")
-		e.book = found
-		e.send()
+		e.booked()
 		require.NoError(t, e.cancel(toCancel))
 		kinds := []durable.Kind{durable.KindCancel, durable.KindOrder}
 		for _, kind := range kinds {
@@ -174,18 +158,14 @@ func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 		"Wake of a booking":  {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
 		"Retry of a booking": {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Retry(e.t.Context(), "ref-1") }},
 		"Wake of a cancellation": {durable.KindCancel, func(e *engine) {
-			e.begin("ref-1")
-			e.book = found
-			e.send()
+			e.booked()
 			require.NoError(e.t, e.cancel(toCancel))
 			e.orders = func([]string) ([]types.Order, error) { return nil, nil }
 			_, err := e.work(durable.KindCancel)
 			require.NoError(e.t, err)
 		}, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
 		"Wake of a followed order": {durable.KindOrder, func(e *engine) {
-			e.begin("ref-1")
-			e.book = found
-			e.send()
+			e.booked()
 		}, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,11 +204,9 @@ func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 		})
 	}
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.begin("ref-1")
-		e.book = found
-		e.send()
+		e.booked()
 		require.NoError(t, e.cancel(toCancel))
-		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		e.orders = orderOne
 		followed := e.row(durable.KindOrder, "ref-1")
 		followed.Due = time.Now().Add(time.Hour)
 		e.store.Put(*followed)
@@ -247,34 +225,17 @@ func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 	})
 }
 
-// beforeLease is a queue that calls hook before the first lease of rows.
-type beforeLease struct {
-	*memstore.Store
-	hook func()
-}
-
-func (q *beforeLease) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) ([]durable.Row, error) {
-	if q.hook != nil {
-		q.hook()
-		q.hook = nil
-	}
-	return q.Store.Postpone(ctx, rows, due)
-}
-
 // The service may send two webhooks at the same time. The second webhook changes a row that is already due because of
 // the first webhook.
 func TestWakeDoesNotDelayADueRow(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
-		e.begin("ref-1")
-		e.book = found
-		e.send()
+		e.booked()
 		e.orders = func([]string) ([]types.Order, error) { return nil, nil }
 		wake := func() { require.NoError(t, e.Wake(t.Context(), "ref-1")) }
 		wake()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.NoError(t, e.Run(ctx, &beforeLease{e.store, wake}))
+		second := sync.OnceFunc(wake)
+		e.runOn(queue{Store: e.store, lease: func(rows []durable.Row) []durable.Row { second(); return rows }}, time.Second)
 		assert.Len(t, e.asked, 1)
 		e.orders = func(of []string) ([]types.Order, error) { // a webhook comes during a read
 			if len(e.asked) == 2 {
@@ -392,7 +353,7 @@ func TestOutcomeIsStoredAlthoughItsCtxHasEnded(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, durable.EndingFound, e.booking().Ending)
 		require.NoError(t, e.cancel(toCancel))
-		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		e.orders = orderOne
 		ctx, cancel = context.WithCancel(t.Context())
 		e.answer = cancel
 		_, err = e.Work(ctx, e.row(durable.KindCancel, "ref-1"), 10)
@@ -828,27 +789,6 @@ func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 	}
 }
 
-// slowQueue is a Queue that calls look before Due. It leases no row, and calls lease instead.
-type slowQueue struct {
-	*memstore.Store
-	look  func(ctx context.Context)
-	lease func()
-}
-
-func (q slowQueue) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
-	if q.look(ctx); ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return q.Store.Due(ctx, look)
-}
-
-func (q slowQueue) Postpone(_ context.Context, rows []durable.Row, _ func(durable.Row) time.Time) ([]durable.Row, error) {
-	if len(rows) > 0 {
-		q.lease()
-	}
-	return nil, nil
-}
-
 func TestEngineWaitsForADatabaseOnlyALimitedTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		var sent time.Time
@@ -870,19 +810,24 @@ func TestEngineWaitsForADatabaseOnlyALimitedTime(t *testing.T) {
 		time.Sleep(time.Hour)
 		var limits []time.Duration
 		var leases []time.Time
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		require.NoError(t, e.Run(ctx, slowQueue{e.store, func(ctx context.Context) {
+		look := func(ctx context.Context, _ durable.DueLook) {
 			end, _ := ctx.Deadline()
 			limits = append(limits, time.Until(end))
-		}, func() { leases = append(leases, time.Now()) }}))
+		}
+		lease := func(rows []durable.Row) []durable.Row {
+			if len(rows) > 0 {
+				leases = append(leases, time.Now())
+			}
+			return nil
+		}
+		e.runOn(queue{e.store, look, lease}, time.Minute)
 		assert.Equal(t, 10*time.Second, limits[0], "the limit for a look for work")
 		assert.Equal(t, 5*time.Second, leases[1].Sub(leases[0]), "the pause after another process has leased the row")
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		ctx, stop := context.WithCancel(t.Context())
 		e.log.Reset()
-		require.NoError(t, e.Run(ctx, slowQueue{e.store, func(context.Context) { stop() }, nil}))
+		require.NoError(t, e.Run(ctx, queue{Store: e.store, look: func(context.Context, durable.DueLook) { stop() }}))
 		assert.Empty(t, e.log.String(), "the process ends during a look")
 	})
 }

@@ -1,8 +1,8 @@
 package durable_test
 
 import (
+	"cmp"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,11 +15,16 @@ import (
 // limit is the maximum number of states of a search. A million states take about 1.5 GB.
 const limit = 5_000_000
 
-// world is a world to search. The numbers replace Faults, Wakes, Rounds and Acts in its smaller form.
+// world is a world to search. The numbers replace Faults, Wakes, Rounds and Acts in its smaller form. If within is set, it
+// replaces BookTimeout and ShowsWithin, so that less can happen meanwhile.
 type world struct {
 	model.World
 	faults, wakes, rounds, acts int
+	within                      time.Duration
 }
+
+// quick is a short time until Book and Cancel have ended, and until their effects appear.
+const quick = 10 * time.Second
 
 // worlds returns the worlds to search, by name.
 func worlds() map[string]world {
@@ -50,26 +55,26 @@ func worlds() map[string]world {
 	followsMany := follows
 	followsMany.Acts, followsMany.Wakes, followsMany.Many, followsMany.Foreign = 0, 0, true, false
 	return map[string]world{
-		"one clock":                               {plain, 2, 0, 1, 0},
-		"two clocks":                              {clocks, 1, 0, 1, 0},
-		"a process polls for itself":              {alone, 1, 1, 1, 0},
-		"a person abandons and retries":           {person, 1, 0, 1, 1},
-		"a cancellation":                          {cancels, 1, 0, 1, 0},
-		"a cancellation, and two clocks":          {cancelClocks, 0, 0, 1, 0},
-		"cancellations and rounds":                {rounds, 0, 0, 2, 0},
-		"cancellations and rounds, and a person":  {acts, 0, 0, 1, 1},
-		"cancellations and rounds of two workers": {together, 0, 0, 1, 0},
-		"an order of somebody else":               {foreign, 0, 0, 1, 0},
-		"a followed order":                        {follows, 1, 0, 1, 0},
-		"polls for many":                          {many, 1, 0, 1, 0},
-		"reads of many orders":                    {followsMany, 1, 0, 1, 0},
+		"one clock":                               {plain, 2, 0, 1, 0, quick},
+		"two clocks":                              {clocks, 1, 0, 1, 0, 0},
+		"a process polls for itself":              {alone, 1, 0, 1, 0, 0},
+		"a person abandons and retries":           {person, 1, 0, 1, 1, quick},
+		"a cancellation":                          {cancels, 1, 0, 1, 0, quick},
+		"a cancellation, and two clocks":          {cancelClocks, 0, 0, 1, 0, quick},
+		"cancellations and rounds":                {rounds, 0, 0, 2, 0, quick},
+		"cancellations and rounds, and a person":  {acts, 0, 0, 1, 1, quick},
+		"cancellations and rounds of two workers": {together, 0, 0, 1, 0, quick},
+		"an order of somebody else":               {foreign, 0, 0, 1, 0, quick},
+		"a followed order":                        {follows, 1, 0, 1, 0, 30 * time.Second},
+		"polls for many":                          {many, 1, 0, 1, 0, quick},
+		"reads of many orders":                    {followsMany, 1, 0, 1, 0, 30 * time.Second},
 	}
 }
 
 // search searches a world, and prints the shortest path to a broken promise.
 func search(t *testing.T, w model.World) (r model.Result) {
 	t.Helper()
-	synctest.Test(t, func(*testing.T) { r = w.Search(limit) })
+	r = w.Search(t, limit)
 	t.Logf("%d states, depth %d, %d replays. %s", r.States, r.Depth, r.Replays, r.Violated)
 	for _, step := range r.Path {
 		t.Log(step)
@@ -77,21 +82,12 @@ func search(t *testing.T, w model.World) (r model.Result) {
 	return r
 }
 
-// smaller returns the smaller form of a world. If it has a cancellation or a followed order, its requests also take effect
-// earlier, so that less can happen meanwhile.
+// smaller returns the smaller form of a world.
 func (w world) smaller() model.World {
 	s := w.World
 	s.Faults, s.Wakes, s.Rounds, s.Acts, s.Cancels = w.faults, w.wakes, w.rounds, w.acts, min(w.Cancels, 1)
-	if s.Cancels > 0 || s.Follows {
-		s.BookTimeout, s.ShowsWithin = 30*time.Second, 30*time.Second
-	}
+	s.BookTimeout, s.ShowsWithin = cmp.Or(w.within, s.BookTimeout), cmp.Or(w.within, s.ShowsWithin)
 	return s
-}
-
-// quick returns a world whose requests take effect within ten seconds.
-func quick(w model.World) model.World {
-	w.BookTimeout, w.ShowsWithin = 10*time.Second, 10*time.Second
-	return w
 }
 
 // sized returns the whole world with HOTELSTAYS_LONG, and otherwise its smaller form: with -short, a quick world without
@@ -100,12 +96,10 @@ func (w world) sized() model.World {
 	if testsize.Full() {
 		return w.World
 	}
-	s := w.smaller()
 	if testing.Short() {
-		s.Faults, s.Rounds = 0, 1
-		s = quick(s)
+		w.faults, w.rounds, w.within = 0, 1, quick
 	}
-	return s
+	return w.smaller()
 }
 
 func TestEverySequenceOfEventsKeepsThePromises(t *testing.T) {
@@ -147,8 +141,11 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := quick(worlds()[planted.world].smaller())
+			small := worlds()[planted.world]
+			small.within = time.Second
+			w := small.smaller()
 			w.Breaks, w.Only = planted.breaks, planted.violates
+			w.Alone = w.Breaks.CommitLost || w.Breaks.DeliverApart || w.Breaks.EndingLost // one worker is enough
 			assert.Equal(t, planted.violates, search(t, w).Violated)
 		})
 	}
@@ -157,7 +154,7 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 // The promises hold only under two assumptions. The test breaks each assumption once.
 func TestSearchFindsFalseAbsenceIfAnAssumptionIsBroken(t *testing.T) {
 	late := worlds()["one clock"].smaller()
-	late.ShowsWithin += time.Minute
+	late.Faults, late.Alone, late.ShowsWithin = 1, true, 11*time.Minute
 	assert.Equal(t, model.FalseAbsent, search(t, late).Violated, "an order appears later than ten minutes after its Book")
 	apart := worlds()["two clocks"].smaller()
 	apart.Skew = 4 * durable.ClockMargin

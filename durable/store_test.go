@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -18,123 +17,55 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// failingStore is a store in which one operation fails. failing is the number of that operation, counted from 1.
-type failingStore struct {
-	*memstore.Store
-	operation atomic.Int32
-	failing   int32
-}
-
 var errDisk = errors.New("the disk is full")
 
-func (s *failingStore) fails() error {
-	if s.operation.Add(1) == s.failing {
-		return errDisk
-	}
-	return nil
-}
+// failingStore is a store whose transactions, too, call Before first.
+type failingStore struct{ *memstore.Store }
 
-func (s *failingStore) InTx(ctx context.Context, guarded bool, f func(context.Context, *memstore.Tx) error) error {
-	if err := s.fails(); err != nil {
+func (s failingStore) InTx(ctx context.Context, guarded bool, f func(context.Context, *memstore.Tx) error) error {
+	if err := s.Before(); err != nil {
 		return err
 	}
 	return s.Store.InTx(ctx, guarded, f)
 }
 
-func (s *failingStore) Lock(ctx context.Context, tx *memstore.Tx, id durable.ID) (*durable.Row, error) {
-	if err := s.fails(); err != nil {
-		return nil, err
-	}
-	return s.Store.Lock(ctx, tx, id)
-}
-
-func (s *failingStore) Look(ctx context.Context, tx *memstore.Tx, id durable.ID) (*durable.Row, error) {
-	if err := s.fails(); err != nil {
-		return nil, err
-	}
-	return s.Store.Look(ctx, tx, id)
-}
-
-func (s *failingStore) Insert(ctx context.Context, tx *memstore.Tx, row *durable.Row) (*durable.Row, error) {
-	if err := s.fails(); err != nil {
-		return nil, err
-	}
-	return s.Store.Insert(ctx, tx, row)
-}
-
-func (s *failingStore) Save(ctx context.Context, tx *memstore.Tx, row *durable.Row) error {
-	if err := s.fails(); err != nil {
-		return err
-	}
-	return s.Store.Save(ctx, tx, row)
-}
-
-func (s *failingStore) Read(ctx context.Context, id durable.ID) (*durable.Row, error) {
-	if err := s.fails(); err != nil {
-		return nil, err
-	}
-	return s.Store.Read(ctx, id)
-}
-
-func (s *failingStore) List(ctx context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
-	if err := s.fails(); err != nil {
-		return nil, err
-	}
-	return s.Store.List(ctx, after, all, limit)
-}
-
-func (s *failingStore) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
-	if err := s.fails(); err != nil {
-		return nil, err
-	}
-	return s.Store.Due(ctx, look)
-}
-
-func (s *failingStore) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) ([]durable.Row, error) {
-	if err := s.fails(); err != nil {
-		return nil, err
-	}
-	return s.Store.Postpone(ctx, rows, due)
-}
-
 // A failure of the store is returned or logged. It never looks like success or like a missing row.
 func TestErrorOfTheStoreIsReturnedOrLogged(t *testing.T) {
-	booked := func(e *engine) { e.book = found; e.begin("ref-1"); e.send() }
-	cancels := func(e *engine) { booked(e); e.orders = orderOne; require.NoError(e.t, e.cancel(toCancel)) }
+	cancels := func(e *engine) { e.booked(); e.orders = orderOne; require.NoError(e.t, e.cancel(toCancel)) }
 	again := func(e *engine) {
 		e.abandoned(requestOf("ref-1"))
 		e.orders = orderOne
 		require.NoError(e.t, e.cancel(toCancel))
 	}
-	work := func(e *engine, _ *failingStore, row *durable.Row) error {
+	work := func(e *engine, row *durable.Row) error {
 		_, err := e.Work(e.t.Context(), row, 10)
 		return err
 	}
-	run := func(e *engine, store *failingStore, _ *durable.Row) error {
+	run := func(e *engine, _ *durable.Row) error {
 		ctx, cancel := context.WithTimeout(e.t.Context(), time.Second/2)
 		defer cancel()
-		return e.Run(ctx, store)
+		return e.Run(ctx, e.store)
 	}
 	for name, tc := range map[string]struct {
 		kind    durable.Kind
 		prepare func(e *engine)
-		act     func(e *engine, store *failingStore, row *durable.Row) error
+		act     func(e *engine, row *durable.Row) error
 	}{
-		"BeginTx": {"", func(*engine) {}, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
-		"InTx": {"", func(*engine) {}, func(e *engine, _ *failingStore, _ *durable.Row) error {
+		"BeginTx": {"", func(*engine) {}, func(e *engine, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
+		"InTx": {"", func(*engine) {}, func(e *engine, _ *durable.Row) error {
 			return e.InTx(e.t.Context(), func(_ context.Context, tx *memstore.Tx) error { assert.True(e.t, tx.Guarded); return nil })
 		}},
-		"BeginTx again": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
-		"Book": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error {
+		"BeginTx again": {"", again, func(e *engine, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
+		"Book": {"", again, func(e *engine, _ *durable.Row) error {
 			_, err := e.Engine.Book(e.t.Context(), requestOf("ref-1"))
 			return err
 		}},
-		"CancelTx": {"", booked, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.cancel(toCancel) }},
-		"Wake":     {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.Wake(e.t.Context(), "ref-1") }},
-		"Retry":    {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.Retry(e.t.Context(), "ref-1") }},
-		"Abandon":  {"", (*engine).lose, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.Abandon(e.t.Context(), "ref-1") }},
-		"Unfollow": {"", booked, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.Unfollow(e.t.Context(), "ref-1") }},
-		"Cancellations": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) (err error) {
+		"CancelTx": {"", (*engine).booked, func(e *engine, _ *durable.Row) error { return e.cancel(toCancel) }},
+		"Wake":     {"", again, func(e *engine, _ *durable.Row) error { return e.Wake(e.t.Context(), "ref-1") }},
+		"Retry":    {"", again, func(e *engine, _ *durable.Row) error { return e.Retry(e.t.Context(), "ref-1") }},
+		"Abandon":  {"", (*engine).lose, func(e *engine, _ *durable.Row) error { return e.Abandon(e.t.Context(), "ref-1") }},
+		"Unfollow": {"", (*engine).booked, func(e *engine, _ *durable.Row) error { return e.Unfollow(e.t.Context(), "ref-1") }},
+		"Cancellations": {"", again, func(e *engine, _ *durable.Row) (err error) {
 			for _, err = range e.Cancellations(e.t.Context()) {
 			}
 			return err
@@ -148,7 +79,7 @@ func TestErrorOfTheStoreIsReturnedOrLogged(t *testing.T) {
 		"a cancellation waits for its booking": {durable.KindCancel, func(e *engine) { e.lose(); require.NoError(e.t, e.cancel(toCancel)) },
 			work},
 		"a worker reads a changed order": {durable.KindOrder, func(e *engine) {
-			booked(e)
+			e.booked()
 			e.orders = func(of []string) ([]types.Order, error) {
 				o := orderUnder("ref-1", "order-1")
 				o.HotelConfirmNo = "H-1"
@@ -162,7 +93,7 @@ func TestErrorOfTheStoreIsReturnedOrLogged(t *testing.T) {
 				time.Sleep(time.Minute)
 				return nil
 			}
-		}, func(e *engine, _ *failingStore, row *durable.Row) error {
+		}, func(e *engine, row *durable.Row) error {
 			ctx, cancel := context.WithTimeout(e.t.Context(), time.Second)
 			defer cancel()
 			_, err := e.Work(ctx, row, 10)
@@ -182,20 +113,25 @@ func TestErrorOfTheStoreIsReturnedOrLogged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for failing, more := int32(1), true; more; failing++ {
 				require.Less(t, failing, int32(30))
-				synctest.Test(t, func(t *testing.T) {
-					e := newEngine(t)
+				inBubble(t, func(t *testing.T, e *engine) {
 					tc.prepare(e)
 					var row *durable.Row
 					if tc.kind != "" {
 						row = e.row(tc.kind, "ref-1")
 					}
 					e.log.Reset()
-					store := &failingStore{Store: e.store, failing: failing}
+					var operation atomic.Int32
+					e.store.Before = func() error {
+						if operation.Add(1) == failing {
+							return errDisk
+						}
+						return nil
+					}
 					var err error
-					e.Engine, err = durable.NewEngine(store, e.options)
+					e.Engine, err = durable.NewEngine(failingStore{e.store}, e.options)
 					require.NoError(t, err)
-					err = tc.act(e, store, row)
-					more = store.operation.Load() >= failing
+					err = tc.act(e, row)
+					more = operation.Load() >= failing
 					if call, _, _ := strings.Cut(name, " "); more && err != nil && tc.kind == "" {
 						assert.ErrorContains(t, err, call, "operation %d", failing)
 						assert.NotContains(t, err.Error(), "%!")

@@ -204,9 +204,7 @@ func TestStepThatSendsMayOutlastItsLease(t *testing.T) {
 // A person has ended the rows in the database, but the scheduler calls Work with them.
 func TestWorkDoesNothingWithRowsThatWereEndedByHand(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.book = found
-		e.begin("ref-1")
-		e.send()
+		e.booked()
 		require.NoError(t, e.cancel(toCancel))
 		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		e.lose()

@@ -41,11 +41,8 @@ func TestJournalFollowsTheModel(t *testing.T) {
 	for name, w := range map[string]model.World{"bookings": rounds, "cancellations": cancels, "followed orders": follows} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var paths [][]model.Step
-			synctest.Test(t, func(*testing.T) {
-				// The paths leave out two steps: a worker stands still, and time passes until the ctx of Book or Cancel ends.
-				paths = w.Paths(1e7, func(s model.Step) bool { return s.Do != "stands still" && !s.Ends })
-			})
+			// The paths leave out two steps: a worker stands still, and time passes until the ctx of Book or Cancel ends.
+			paths := w.Paths(t, 1e7, func(s model.Step) bool { return s.Do != "stands still" && !s.Ends })
 			steps := 0
 			for i, path := range paths {
 				steps += len(path)

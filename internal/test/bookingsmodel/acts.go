@@ -5,7 +5,6 @@ package bookingsmodel
 import (
 	"context"
 	"errors"
-	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
@@ -76,8 +75,10 @@ func (v *visit) book(w int) {
 // lostBook returns the row number of the recovery that begins if the answer to Book is lost now.
 func (v *visit) lostBook() int32 {
 	if v.lost == 0 {
-		outcome, _ := v.client.booked(context.Background(), reply{code: lost}, request(v.Foreign), nil)
-		v.lost = v.numberOfRecovery(outcome.Recovery, time.Now())
+		v.atEpoch(func() {
+			outcome, _ := v.client.booked(context.Background(), reply{code: lost}, request(v.Foreign), nil)
+			v.lost = v.numberOfRecovery(outcome.Recovery)
+		})
 	}
 	return v.lost
 }
@@ -91,11 +92,15 @@ func (v *visit) recover(w int) {
 		return
 	}
 	v.read(w, "polls for its Book", func(s *state, r reply) {
-		ctx, cancel := v.client.answer(context.Background(), r)
-		defer cancel()
-		outcome, err := v.client.Client.StepRecovery(ctx, v.recovery(me.recovery, time.Now()))
+		var outcome *hotelstays.BookingOutcome
+		var err error
+		v.atEpoch(func() {
+			ctx, cancel := v.client.answer(context.Background(), r)
+			defer cancel()
+			outcome, err = v.client.Client.StepRecovery(ctx, v.recovery(me.recovery))
+		})
 		if err == nil && outcome.State == hotelstays.BookingOpen {
-			s.workers[w].recovery = v.numberOfRecovery(outcome.Recovery, time.Now())
+			s.workers[w].recovery = v.numberOfRecovery(outcome.Recovery)
 			return
 		}
 		r.recovery, r.code = known, max(r.code, polled)

@@ -62,9 +62,9 @@ func (c *client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest
 	case polled:
 		ctx, cancel := c.answer(ctx, r)
 		defer cancel()
-		return c.Client.StepRecovery(ctx, c.m.recovery(r.recovery, c.m.script.base))
+		return c.Client.StepRecovery(ctx, c.m.recovery(r.recovery))
 	case gaveUp: // the ctx of BookAndRecover has ended
-		return &hotelstays.BookingOutcome{State: hotelstays.BookingOpen, Recovery: c.m.recovery(r.recovery, c.m.script.base)},
+		return &hotelstays.BookingOutcome{State: hotelstays.BookingOpen, Recovery: c.m.recovery(r.recovery)},
 			&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: context.Canceled}
 	default:
 		return c.booked(ctx, r, req, opts)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/hotelstays/hotelstays-go/durable"
 )
@@ -107,9 +108,9 @@ func (m *model) now(s state) Now {
 
 // Paths returns paths from the beginning of a booking to a state in which nothing is left to do. Together, the paths
 // contain each possible step in each situation. A situation is the phase of each row and the next operation of each worker.
-// The paths contain only steps for which keep returns true. Call Paths in a bubble of testing/synctest.
-func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
-	m := w.model()
+// The paths contain only steps for which keep returns true. Call Paths outside of a bubble of testing/synctest.
+func (w World) Paths(t *testing.T, limit int, keep func(Step) bool) (paths [][]Step) {
+	m := w.model(t)
 	next := func(s state, yield func(Step, state)) {
 		m.next(s, func(step Step, to state) {
 			if keep(step) {

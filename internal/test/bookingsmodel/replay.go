@@ -11,6 +11,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
+	"testing"
 	"testing/synctest"
 	"time"
 
@@ -46,7 +48,10 @@ func (c call) runs() (kind int, many, is bool) {
 
 func (m *model) start(c call) error {
 	ctx := context.Background()
-	e := m.engine
+	e, err := durable.NewEngine(m, m.options)
+	if err != nil {
+		panic(err)
+	}
 	switch c {
 	case send:
 		_, err := e.Send(ctx, reference)
@@ -134,7 +139,6 @@ type node struct {
 // script is a replay of a call. It supplies the replies of a history to the call, and collects the result.
 type script struct {
 	call    call
-	base    time.Time // time at which the call began
 	replies []reply
 	used    int
 	stopped bool
@@ -167,18 +171,24 @@ func (m *model) replay(h int32) *result {
 		return m.results[h]
 	}
 	c, replies := m.callOf(h)
-	m.script = &script{call: c, base: time.Now(), replies: replies}
-	s, ended := m.script, make(chan struct{})
-	go func() {
-		defer close(ended)
+	s := &script{call: c, replies: replies}
+	m.script = s
+	m.atEpoch(func() {
 		err := m.start(c)
 		s.result.operation = operation{err: err}
-	}()
-	<-ended
-	synctest.Wait() // waits for the end of the goroutines of Run
+	})
 	m.Replays++
 	m.results[h] = &s.result
 	return &s.result
+}
+
+// atEpoch runs f in a new goroutine, in virtual time that begins at epoch. It returns when f and all goroutines of f have ended.
+func (m *model) atEpoch(f func()) {
+	synctest.Test(m.t, func(*testing.T) {
+		var ended sync.WaitGroup
+		ended.Go(f)
+		ended.Wait()
+	})
 }
 
 // stop ends the current goroutine of the call. The operation of the first stop becomes the result of the replay.
@@ -196,7 +206,7 @@ func (m *model) nextReply(ctx context.Context, a operation) reply {
 	if s.used == len(s.replies) || s.stopped {
 		if a.limit = math.MaxInt32; ctx != nil {
 			if limit, ok := ctx.Deadline(); ok {
-				a.limit = int32(limit.Sub(s.base) / second)
+				a.limit = int32(limit.Sub(epoch) / second)
 			}
 		}
 		s.stop(a)
@@ -204,7 +214,7 @@ func (m *model) nextReply(ctx context.Context, a operation) reply {
 	r := s.replies[s.used]
 	s.used++
 	s.result = result{}
-	if wait := time.Until(s.base.Add(time.Duration(r.at) * second)); wait > 0 {
+	if wait := time.Until(timeOf(r.at)); wait > 0 {
 		time.Sleep(wait)
 		synctest.Wait() // lets each ctx end whose deadline has come
 	}
@@ -212,7 +222,7 @@ func (m *model) nextReply(ctx context.Context, a operation) reply {
 }
 
 func (m *model) row(r reply, kind int) durable.Row {
-	row := m.stored(r.rows[kind], m.script.base)
+	row := m.stored(r.rows[kind])
 	row.Version = m.version(r.versions[kind])
 	return row
 }
@@ -228,7 +238,7 @@ func (m *model) version(version int8) any {
 func (m *model) wrote(row durable.Row, before int32) {
 	s := m.script
 	t := s.result.deliveries
-	s.result.wrote[indexOf(row.Kind)] = m.numberOf(row, before, string([]byte{byte(t.slot), byte(t.revision)}), s.base)
+	s.result.wrote[indexOf(row.Kind)] = m.numberOf(row, before, string([]byte{byte(t.slot), byte(t.revision)}))
 }
 
 var errLost = errors.New("the database is lost")

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,7 +39,7 @@ type row struct {
 	kind   int
 	life   durable.Life
 	due    int32
-	text   string // the State, with each time in the form "@90"
+	text   string // the State
 	sealed bool
 	seen   uint8 // how many times the engine has replaced the order that the caller received last
 }
@@ -100,14 +99,14 @@ func (t *table) number(r row) int32 {
 		n = int32(len(t.rows))
 		t.numbers[r] = n
 		t.rows = append(t.rows, r)
-		stored, f := t.stored(n, epoch), facts{}
+		f := facts{}
 		var err error
 		switch r.kind {
 		case booking:
-			err = json.Unmarshal(stored.State, &f.booking)
-			f.booking.Due = stored.Due
+			err = json.Unmarshal([]byte(r.text), &f.booking)
+			f.booking.Due = epoch.Add(time.Duration(r.due) * second)
 		case cancel:
-			err = json.Unmarshal(stored.State, &f.cancel)
+			err = json.Unmarshal([]byte(r.text), &f.cancel)
 		}
 		if err != nil {
 			panic(err)
@@ -117,10 +116,9 @@ func (t *table) number(r row) int32 {
 	return n
 }
 
-// relative replaces each time in a text by the seconds since the time in the parameter from. A time 90 seconds later
-// becomes "@90".
-func relative(text []byte, from time.Time) string {
-	parts := strings.Split(string(text), `"`)
+// shifted adds seconds to each time in the JSON text.
+func shifted(text string, by int16) string {
+	parts := strings.Split(text, `"`)
 	for i, part := range parts {
 		if len(part) < len("2000-01-01T00:00:00Z") || part[10] != 'T' {
 			continue
@@ -129,52 +127,28 @@ func relative(text []byte, from time.Time) string {
 			if at.Nanosecond() != 0 {
 				panic("a time is not a whole second: " + part)
 			}
-			parts[i] = "@" + strconv.FormatInt(int64(at.Sub(from)/second), 10)
+			parts[i] = at.Add(time.Duration(by) * second).Format(time.RFC3339)
 		}
 	}
 	return strings.Join(parts, `"`)
 }
 
-// mapped replaces each time in a text of relative, such as "@90", by the result of to(90).
-func mapped(text string, to func(seconds int64) string) string {
-	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, `"@`)
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		offset, after, _ := strings.Cut(rest, `"`)
-		seconds, err := strconv.ParseInt(offset, 10, 64)
-		if err != nil {
-			panic(err)
-		}
-		b.WriteString(`"` + to(seconds) + `"`)
-		text = after
-	}
-}
-
-// stored returns row number n as the Store returns it. It converts the seconds in the row to times, counted from the
-// time in the parameter from.
-func (t *table) stored(n int32, from time.Time) durable.Row {
+// stored returns row number n as the Store returns it.
+func (t *table) stored(n int32) durable.Row {
 	r := t.rows[n]
 	stored := durable.Row{ID: durable.ID{Account: t.account, Kind: kindOf[r.kind], Reference: reference}, Life: r.life,
-		Due: from.Add(time.Duration(r.due) * second)}
-	stored.State = []byte(mapped(r.text, func(seconds int64) string {
-		return from.Add(time.Duration(seconds) * second).Format(time.RFC3339Nano)
-	}))
+		Due: epoch.Add(time.Duration(r.due) * second), State: []byte(r.text)}
 	if r.sealed {
 		stored.Sealed = t.sealed
 	}
 	return stored
 }
 
-// numberOf returns the number of a row that the engine has stored, with times in seconds after the time from. The
-// parameter before is the number of the replaced row. The parameter received identifies the order that the caller
-// received in the same transaction.
-func (t *table) numberOf(stored durable.Row, before int32, received string, from time.Time) int32 {
-	r := row{kind: indexOf(stored.Kind), life: stored.Life, due: int32(stored.Due.Sub(from) / second), sealed: stored.Sealed != nil}
-	r.text, r.seen = relative(stored.State, from), t.rows[before].seen
+// numberOf returns the number of a row that the engine has stored. The parameter before is the number of the replaced row.
+// The parameter received identifies the order that the caller received in the same transaction.
+func (t *table) numberOf(stored durable.Row, before int32, received string) int32 {
+	r := row{kind: indexOf(stored.Kind), life: stored.Life, due: int32(stored.Due.Sub(epoch) / second), sealed: stored.Sealed != nil}
+	r.text, r.seen = string(stored.State), t.rows[before].seen
 	if r.kind == booking {
 		r.text = forPeople.ReplaceAllLiteralString(r.text, "")
 	}
@@ -201,29 +175,25 @@ func (t *table) move(n int32, by int16) int32 {
 	if !known {
 		r := t.rows[n]
 		r.due += int32(by)
-		r.text = mapped(r.text, func(seconds int64) string { return "@" + strconv.FormatInt(seconds+int64(by), 10) })
+		r.text = shifted(r.text, by)
 		to = t.number(r)
 		t.moved[moved{n, by}] = to
 	}
 	return to
 }
 
-// recovery decodes the recovery that row number n contains. The row stores the times of the recovery as seconds since
-// the time in the parameter from.
-func (t *table) recovery(n int32, from time.Time) *hotelstays.BookingRecovery {
-	var b durable.Booking
-	if err := json.Unmarshal(t.stored(n, from).State, &b); err != nil {
-		panic(err)
-	}
-	return &b.Recovery
+// recovery returns the recovery that row number n contains.
+func (t *table) recovery(n int32) *hotelstays.BookingRecovery {
+	recovery := t.facts[n].booking.Recovery
+	return &recovery
 }
 
-func (t *table) numberOfRecovery(r *hotelstays.BookingRecovery, from time.Time) int32 {
+func (t *table) numberOfRecovery(r *hotelstays.BookingRecovery) int32 {
 	text, err := json.Marshal(durable.Booking{Recovery: *r})
 	if err != nil {
 		panic(err)
 	}
-	return t.number(row{text: relative(text, from)})
+	return t.number(row{text: string(text)})
 }
 
 func timeOf(clock int16) time.Time { return epoch.Add(time.Duration(clock) * second) }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/durable"
@@ -152,9 +153,9 @@ type Result struct {
 	Path     []Step
 }
 
-// Search visits all states of a world, but at most limit states. Call it in a bubble of testing/synctest.
-func (w World) Search(limit int) Result {
-	m := w.model()
+// Search visits all states of a world, but at most limit states. Call it outside of a bubble of testing/synctest.
+func (w World) Search(t *testing.T, limit int) Result {
+	m := w.model(t)
 	g, why, at := m.explore(limit, m.next)
 	last := int32(len(g.states) - 1)
 	r := Result{States: len(g.states), Depth: len(g.pathTo(last)) - 1, Violated: why, Replays: m.Replays}
@@ -184,9 +185,10 @@ func setTimes(path []Step) {
 type model struct {
 	World
 	table
+	t *testing.T
 	memstore.Rows
 
-	engine    *durable.Engine[*memstore.Tx]
+	options   durable.Options[*memstore.Tx]
 	ring      *keyring.Ring
 	client    *client
 	script    *script
@@ -199,21 +201,18 @@ type model struct {
 	lost      int32 // the result of lostBook
 }
 
-func (w World) model() *model {
+func (w World) model(t *testing.T) *model {
 	c := &client{known: map[bookReply]booked{}}
 	c.Client = Client(c)
-	m := &model{World: w, table: newTable(c.Account()), client: c, histories: map[node]int32{}, stales: map[stale]int32{},
+	m := &model{World: w, t: t, table: newTable(c.Account()), client: c, histories: map[node]int32{}, stales: map[stale]int32{},
 		lookedAt: map[place][kinds]bool{}, nodes: make([]node, 1), results: []*result{{}}} // index 0 is unused: history 0 means no call
 	c.m = m
 	keys := []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
-	opts := durable.Options[*memstore.Tx]{Client: c, Keys: keys, BookTimeout: w.BookTimeout, MaxWorkers: 1,
+	m.options = durable.Options[*memstore.Tx]{Client: c, Keys: keys, BookTimeout: w.BookTimeout, MaxWorkers: 1,
 		PollInterval: 1e6 * time.Hour}
-	m.handlers(&opts)
+	m.handlers(&m.options)
 	var err error
-	if m.engine, err = durable.NewEngine(m, opts); err == nil {
-		m.ring, err = keyring.New(keys)
-	}
-	if err != nil {
+	if m.ring, err = keyring.New(keys); err != nil {
 		panic(err)
 	}
 	return m

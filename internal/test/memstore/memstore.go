@@ -23,11 +23,14 @@ type Tx struct {
 	Seen    map[durable.ID]bool
 	Locked  map[durable.ID]bool
 	Saved   map[durable.ID]bool
+	before  func() error
 }
 
 func Begin(rows map[durable.ID]durable.Row) *Tx {
-	return &Tx{Rows: rows, Seen: map[durable.ID]bool{}, Locked: map[durable.ID]bool{}, Saved: map[durable.ID]bool{}}
+	return &Tx{Rows: rows, Seen: map[durable.ID]bool{}, Locked: map[durable.ID]bool{}, Saved: map[durable.ID]bool{}, before: succeeds}
 }
+
+func succeeds() error { return nil }
 
 // Rows has the methods of a Store that need only the transaction.
 type Rows struct{}
@@ -38,6 +41,9 @@ func (r Rows) Lock(ctx context.Context, tx *Tx, id durable.ID) (*durable.Row, er
 }
 
 func (Rows) Look(_ context.Context, tx *Tx, id durable.ID) (*durable.Row, error) {
+	if err := tx.before(); err != nil {
+		return nil, err
+	}
 	tx.Seen[id] = true
 	row, found := tx.Rows[id]
 	if !found {
@@ -57,6 +63,9 @@ func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *dur
 // Save fails if the transaction has not locked or inserted the row. It also fails if the stored row is open, and has
 // another version than the saved row.
 func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
+	if err := tx.before(); err != nil {
+		return err
+	}
 	if !tx.Locked[row.ID] {
 		return fmt.Errorf("row %v is saved without a lock; call Lock or Insert first", row.ID)
 	}
@@ -73,6 +82,8 @@ func (Rows) Failed(call string, err error) error { return fmt.Errorf("memstore: 
 // not committed. Create a Store with New, inside the bubble of its test.
 type Store struct {
 	Rows
+	// Before is called at the beginning of each operation, except InTx. The operation returns its error.
+	Before func() error
 
 	busy    chan struct{}
 	mu      sync.Mutex
@@ -80,7 +91,9 @@ type Store struct {
 	version int
 }
 
-func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[durable.ID]durable.Row{}} }
+func New() *Store {
+	return &Store{Before: succeeds, busy: make(chan struct{}, 1), rows: map[durable.ID]durable.Row{}}
+}
 
 func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, *Tx) error) error {
 	if err := ctx.Err(); err != nil {
@@ -97,7 +110,7 @@ func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, 
 	}
 	s.mu.Lock()
 	tx := Begin(maps.Clone(s.rows))
-	tx.Guarded = guarded
+	tx.Guarded, tx.before = guarded, s.Before
 	s.mu.Unlock()
 	if err := f(ctx, tx); err != nil {
 		return err
@@ -135,6 +148,9 @@ func (s *Store) Delete(id durable.ID) {
 }
 
 func (s *Store) Read(_ context.Context, id durable.ID) (*durable.Row, error) {
+	if err := s.Before(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if row, found := s.rows[id]; found {
@@ -143,7 +159,10 @@ func (s *Store) Read(_ context.Context, id durable.ID) (*durable.Row, error) {
 	return nil, nil
 }
 
-func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, order func(a, b durable.Row) int) []durable.Row {
+func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, order func(a, b durable.Row) int) ([]durable.Row, error) {
+	if err := s.Before(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var rows []durable.Row
@@ -153,14 +172,14 @@ func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, 
 		}
 	}
 	slices.SortFunc(rows, order)
-	return rows[:min(limit, len(rows))]
+	return rows[:min(limit, len(rows))], nil
 }
 
 func (s *Store) List(_ context.Context, after durable.Row, all bool, limit int) ([]durable.Row, error) {
 	return s.open(after.Kind, limit, func(row durable.Row) bool {
 		return byName(row.ID, after.ID) > 0 && (all || row.Account == after.Account)
 	},
-		func(a, b durable.Row) int { return byName(a.ID, b.ID) }), nil
+		func(a, b durable.Row) int { return byName(a.ID, b.ID) })
 }
 
 func byName(a, b durable.ID) int {
@@ -168,13 +187,13 @@ func byName(a, b durable.ID) int {
 }
 
 func (s *Store) Due(_ context.Context, look durable.DueLook) ([]durable.Row, error) {
-	due := s.open(look.Kind, math.MaxInt, func(row durable.Row) bool {
+	due, err := s.open(look.Kind, math.MaxInt, func(row durable.Row) bool {
 		return (look.Account == "" || row.Account == look.Account) && !row.Due.After(look.At)
 	}, func(a, b durable.Row) int { return cmp.Or(a.Due.Compare(b.Due), byName(a.ID, b.ID)) })
 	if look.Account == "" {
 		due = inTurn(due, look)
 	}
-	return due[:min(look.Limit, len(due))], nil
+	return due[:min(look.Limit, len(due))], err
 }
 
 // inTurn sorts the due rows of all accounts so that the accounts take turns, as durable.DueLook requires.
@@ -198,6 +217,9 @@ func inTurn(due []durable.Row, look durable.DueLook) []durable.Row {
 }
 
 func (s *Store) Postpone(_ context.Context, rows []durable.Row, due func(durable.Row) time.Time) (postponed []durable.Row, err error) {
+	if err := s.Before(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, row := range rows {
