@@ -8,7 +8,6 @@ package hotelstaysriver
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -141,6 +140,7 @@ func readJob(t *testing.T, pool *pgxpool.Pool, kind durable.Kind, reference stri
 }
 
 func TestRiverKeepsThePromisesOfBookings(t *testing.T) {
+	t.Parallel()
 	start := func(t *testing.T) bookingstest.Fleet[pgx.Tx] {
 		fleet, _ := newFleet(t, nil)
 		return fleet
@@ -193,71 +193,8 @@ func (w *world) reconnect(change func(*pgxpool.Config)) *world {
 	return w.another(func(cfg *Options) { cfg.Pool = pool })
 }
 
-// ended returns the recovery of a Book that ended some time ago.
-func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRecovery {
-	recovery := w.cfg.Client.NewBookingRecovery(w.Request(reference))
-	recovery.EndedAt = time.Now().Add(-ago).UTC().Round(0)
-	recovery.NextPoll = recovery.EndedAt
-	return recovery
-}
-
 func (w *world) id(kind durable.Kind, reference string) durable.ID {
 	return durable.ID{Account: w.cfg.Client.Account(), Kind: kind, Reference: reference}
-}
-
-func (w *world) change(reference string, next func(bookingstest.Booking) bookingstest.Booking) {
-	w.Helper()
-	require.NoError(w, w.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
-		row, err := w.store.Lock(ctx, tx, w.id(durable.KindBooking, reference))
-		require.NoError(w, err)
-		booking := bookingstest.Booking{Booking: durable.Booking{Due: row.Due}}
-		require.NoError(w, json.Unmarshal(row.State, &booking))
-		booking = next(booking)
-		row.State, err = json.Marshal(booking)
-		require.NoError(w, err)
-		row.Sealed, row.Due = nil, booking.Due
-		if booking.Ending != "" {
-			row.Life = durable.Over
-		}
-		return w.store.Save(ctx, tx, row)
-	}))
-}
-
-// sentUntil marks a booking: its Book was sent, and ends by bookBy.
-func sentUntil(bookBy time.Time) func(bookingstest.Booking) bookingstest.Booking {
-	return func(b bookingstest.Booking) bookingstest.Booking {
-		b.BookBy = bookBy.Add(durable.ClockMargin)
-		b.Due = b.BookBy
-		return b
-	}
-}
-
-// marked begins a booking, and marks it as sent. Its Book may last a minute.
-func (w *world) marked(reference string) {
-	w.Helper()
-	w.Begin(reference)
-	w.change(reference, sentUntil(time.Now().Add(time.Minute)))
-}
-
-func (w *world) ends(reference string, ending durable.Ending) {
-	w.Helper()
-	w.change(reference, func(b bookingstest.Booking) bookingstest.Booking { b.Ending = ending; return b })
-}
-
-// frozen begins a booking, and sends it in a process that is frozen during Book. After thaw the outcome is unknown.
-func (w *world) frozen(reference string) (thaw func()) {
-	w.Helper()
-	w.Begin(reference)
-	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience, Times: 1})
-	ctx, cancel := context.WithCancel(w.Context())
-	books, done := w.Ledger().Count(hotelstays.OpBook), make(chan error)
-	go func() { _, err := w.Engine.Send(ctx, reference); done <- err }()
-	w.Eventually("Book is sent", func() bool { return w.Ledger().Count(hotelstays.OpBook) > books })
-	return func() {
-		w.Helper()
-		cancel()
-		require.ErrorAs(w, <-done, new(*hotelstays.OutcomeUnknownError))
-	}
 }
 
 func (w *world) exec(statement string, args ...any) {
@@ -347,13 +284,6 @@ func (w *world) job(reference string) (j job) {
 	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT state::text, attempt, coalesce(cardinality(errors), 0), args
 		FROM river_job WHERE args ->> 'reference' = $1 ORDER BY id DESC LIMIT 1`, reference).Scan(&j.State, &j.Attempt, &j.Errors, &j.Args))
 	return j
-}
-
-// asleep reports whether the only job is not due yet.
-func (w *world) asleep() (asleep bool) {
-	w.Helper()
-	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT scheduled_at > now() FROM river_job`).Scan(&asleep))
-	return asleep
 }
 
 // chaosStuck is the time after which a running job is rescued, whether its process is dead or not.

@@ -4,8 +4,6 @@ package hotelstaysriver
 
 import (
 	"context"
-	"encoding/json"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
@@ -89,177 +86,21 @@ func TestRiverCallsHooksMiddlewareAndPlugins(t *testing.T) {
 	assert.Equal(t, "one", tenant)
 }
 
-// synchronous_commit is off, so a crash of the server may lose the last commits.
-func TestDatabaseCrashDoesNotLoseTheMarkOfBookOrCancel(t *testing.T) {
-	for in, mark := range map[string]func(w, other *world){
-		"Book": func(_, other *world) { other.marked("ref-1") },
-		"Cancel": func(w, other *world) {
-			w.marked("ref-1")
-			require.NoError(w, w.CancelAlone("ref-1", nil))
-			require.NoError(w, other.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
-				row, err := other.store.Lock(ctx, tx, other.id(durable.KindCancel, "ref-1"))
-				require.NoError(w, err)
-				var cancellation map[string]any
-				require.NoError(w, json.Unmarshal(row.State, &cancellation))
-				cancellation["sendBy"] = time.Now()
-				row.State, err = json.Marshal(cancellation)
-				require.NoError(w, err)
-				return other.store.Save(ctx, tx, row)
-			}))
-		},
-	} {
-		t.Run("the mark of "+in, func(t *testing.T) {
-			w := newLonelyWorld(t, nil)
-			mark(w, w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off" }))
-			require.NoError(t, crash(t.Context()))
-			w.Eventually("the database is back", func() bool { return w.pool.Ping(t.Context()) == nil })
-			assert.Equal(t, "pending", w.Row("ref-1").State)
-			assert.NotZero(t, w.Fleet.Stored("ref-1").BookBy)
-			if in == "Cancel" {
-				assert.NotZero(t, w.Fleet.Cancellation("ref-1").SendBy)
-			}
-		})
-	}
-}
-
+// With synchronous_commit off, a crash of the server could lose the mark that Book was sent.
 func TestInTxIsReadCommittedWithAnyDefault(t *testing.T) {
 	w := newWorld(t, nil)
 	w = w.reconnect(func(cfg *pgxpool.Config) {
 		cfg.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
+		cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
 	})
 	require.NoError(t, w.Engine.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
-		var isolation string
-		require.NoError(t, tx.QueryRow(ctx, `SHOW transaction_isolation`).Scan(&isolation))
-		assert.Equal(t, "read committed", isolation)
+		for setting, want := range map[string]string{
+			"transaction_isolation": "read committed", "synchronous_commit": "on", "idle_in_transaction_session_timeout": "1min",
+		} {
+			var value string
+			require.NoError(t, tx.QueryRow(ctx, `SELECT current_setting($1)`, setting).Scan(&value))
+			assert.Equal(t, want, value, setting)
+		}
 		return nil
 	}))
-}
-
-func TestSendWaitsForALockAtMostBookTimeout(t *testing.T) {
-	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Second })
-	w.Begin("ref-1")
-	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(t.Context(), `SELECT FROM river_job FOR UPDATE`)
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		outcome, err := w.Engine.Send(ctx, "ref-1")
-		assert.NoError(t, ctx.Err(), "Book returns before the caller's ctx ends")
-		assert.Nil(t, outcome)
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.ErrorContains(t, err, "nothing was sent")
-		return nil
-	}))
-	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
-}
-
-// A frozen Book ends after its booking has begun again. The job of the new round stores the end of Book, even while a
-// worker has that job. If that job has ended, it becomes live again.
-func TestNextRoundLearnsWhenTheFrozenBookOfTheRoundBeforeHasEnded(t *testing.T) {
-	for name, ended := range map[string]bool{"a worker has the new job": false, "the new job has ended": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil)
-			thaw := w.frozen("ref-1")
-			w.ends("ref-1", durable.EndingAbsent)
-			require.NoError(t, w.BeginAlone(w.Request("ref-1")))
-			w.change("ref-1", sentUntil(time.Now().Add(-time.Minute)))
-			fetch(w, durable.KindBooking, "ref-1")
-			if ended {
-				w.ends("ref-1", durable.EndingAbsent)
-			}
-			thaw()
-			stored := w.job("ref-1")
-			if ended {
-				assert.Equal(t, "available", stored.State)
-				assert.WithinDuration(t, time.Now(), stored.Args.Recovery.EndedAt, patience)
-				w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
-				assert.Equal(t, durable.EndingAbandoned, w.Fleet.Stored("ref-1").Ending, "its absence is no longer proven")
-			} else {
-				assert.Equal(t, "running", stored.State, "no second worker gets the job")
-				assert.WithinDuration(t, time.Now(), stored.Args.Earlier, patience)
-			}
-		})
-	}
-}
-
-// Two runs find the same order at the same time. One run delivers it, and the other run waits for the first.
-func TestTwoRunsThatFindTheSameOrderDeliverItOnce(t *testing.T) {
-	var once sync.Once
-	w := newWorld(t, func(cfg *Options) {
-		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-			once.Do(func() {
-				for waiting := 0; waiting == 0 && ctx.Err() == nil; { // until the other run waits for the lock
-					assert.NoError(t, tx.QueryRow(ctx, `SELECT count(*) FROM pg_stat_clear_snapshot(), pg_stat_activity
-						WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`).Scan(&waiting))
-				}
-			})
-			return caller(cfg.Pool).StoreRow(ctx, tx, o)
-		}
-	})
-	w.SendUnknown("ref-1", bookingstest.BookMade)
-	w.Fleet.Pass(time.Minute)
-	var wg sync.WaitGroup
-	for _, process := range []*world{w, w.another(func(*Options) {})} {
-		job := fetch(w, durable.KindBooking, "ref-1")
-		wg.Go(func() { assert.NoError(t, process.run(t.Context(), job)) })
-	}
-	wg.Wait()
-	assert.Equal(t, 1, w.Row("ref-1").Ended)
-	assert.Equal(t, "completed", w.job("ref-1").State)
-}
-
-// A hanging OnOutcome blocks one worker of its process, and no worker of another process. The job stays locked until
-// PostgreSQL ends the transaction, and this lock also blocks River's rescuer. Then another process stores the outcome.
-func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
-	hung, release := make(chan struct{}, 1), make(chan struct{})
-	w := newWorld(t, nil)
-	hanging := w.another(func(cfg *Options) {
-		cfg.MaxWorkers = 2
-		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-			if err := w.Fleet.StoreRow(ctx, tx, o); err != nil || o.Recovery.CustomerReferenceNo != "ref-1" {
-				return err
-			}
-			hung <- struct{}{}
-			<-release // OnOutcome ignores the end of ctx
-			return nil
-		}
-	})
-	hanging.store.idle = time.Second
-	defer close(release)
-	w.SendUnknown("ref-1", bookingstest.BookMade)
-	startWorkers(t, hanging.Bookings, func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
-	w.Fleet.Pass(time.Minute)
-	<-hung
-	for range 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		_, err := w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()`)
-		cancel()
-		require.NoError(t, err)
-		w.Eventually("another worker has released the job", w.asleep)
-	}
-	w.SendUnknown("ref-2", bookingstest.BookMade)
-	w.HasState("ref-2", durable.EndingFound, time.Minute)
-
-	w.exec(`UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
-		WHERE args ->> 'reference' = 'ref-1'`, defaultRescueAfter+time.Second)
-	w.Work()
-	w.HasState("ref-1", durable.EndingFound, time.Minute)
-	assert.Equal(t, 1, w.Row("ref-1").Ended)
-}
-
-// A process that dies during Book leaves a marked job. The schedule of polls starts when Book has certainly ended.
-func TestBookingOfADeadProcessIsPolledAfterBookTimeout(t *testing.T) {
-	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Minute })
-	w.marked("ref-1")
-	assert.Empty(t, w.job("ref-1").Args.Request, "the request is erased when it is sent")
-	w.BookElsewhere("ref-1") // the process dies before the answer, but the order exists
-
-	w.Work()
-	_, err := w.Engine.Send(t.Context(), "ref-1")
-	require.ErrorIs(t, err, durable.ErrAlreadyStarted, "a booking is sent once")
-	w.Fleet.Pass(50 * time.Second)
-	assert.True(t, w.asleep(), "Book may still be in progress")
-	w.Fleet.Pass(15 * time.Second)
-	w.HasState("ref-1", durable.EndingFound, 0)
-	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
 }

@@ -21,59 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// A worker takes a booking just before the caller's Send marks it.
-func TestWorkerDoesNotSendABookingThatSendHasMarked(t *testing.T) {
-	w := newWorld(t, nil)
-	w.Begin("ref-1")
-	late := fetch(w, durable.KindBooking, "ref-1")
-	w.change("ref-1", sentUntil(time.Now().Add(time.Minute)))
-	require.ErrorAs(t, w.run(t.Context(), late), new(*river.JobSnoozeError))
-	w.ends("ref-1", durable.EndingAbsent)
-	require.NoError(t, w.run(t.Context(), late))
-	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
-}
-
-// The job fails in a process that lacks its key or its account. Then another process works on it.
-func TestProcessLeavesAJobThatItCannotReadToOthers(t *testing.T) {
-	accounts := []hotelstaystest.Account{{AppKey: "key-1", AppSecret: "secret-1"}, {AppKey: "key-2", AppSecret: "secret-2"}}
-	stranger := func(w *world, cfg *Options) {
-		var err error
-		cfg.Client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: types.NewSecret("secret-2")},
-			hotelstays.WithHTTPClient(w.Server.Client()))
-		require.NoError(t, err)
-	}
-	for name, begin := range map[string]func(*world, *Options){
-		"the process lacks the key": func(w *world, cfg *Options) {
-			w.Begin("ref-1")
-			cfg.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")}
-		},
-		"the process has another account": func(w *world, cfg *Options) {
-			w.SendUnknown("ref-1", bookingstest.BookMade)
-			stranger(w, cfg)
-		},
-		"the process has another account than the cancellation": func(w *world, cfg *Options) {
-			w.Booked("ref-1")
-			require.NoError(t, w.CancelAlone("ref-1", nil))
-			stranger(w, cfg)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil, hotelstaystest.Config{Accounts: accounts})
-			stop := startWorkers(t, w.another(func(cfg *Options) { begin(w, cfg) }).Bookings, nil)
-			before := w.Row("ref-1")
-			w.Eventually("the job fails", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").Errors > 0 })
-			assert.Equal(t, before, w.Row("ref-1"))
-			stop()
-			w.Work()
-			w.HasState("ref-1", durable.EndingFound, time.Minute)
-			w.Eventually("the job is completed", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").State == "completed" })
-			assert.Equal(t, len(w.Ledger().Cancellations()), w.Ledger().Count(hotelstays.OpCancel))
-		})
-	}
-}
 
 func TestPollWithoutAnOrderIsNoFailureOfTheJob(t *testing.T) {
 	w := newWorld(t, nil)
@@ -133,40 +81,6 @@ func TestRiverUsesThePausesOfNextRetry(t *testing.T) {
 	assert.Less(t, pause, 10*time.Minute)
 }
 
-// rescue gives the job of a frozen worker to other workers, as if the time limit of its Cancel had passed.
-func (w *world) rescue(kind string) {
-	w.Helper()
-	w.exec(`UPDATE river_job SET state = 'available', scheduled_at = now(), attempted_at = now() - interval '1 hour',
-		args = args || jsonb_strip_nulls(jsonb_build_object('sendBy', (args ->> 'sendBy')::timestamptz - interval '1 minute'))
-		WHERE kind = $1 AND state = 'running'`, kind)
-}
-
-// The process is frozen during Cancel until its job was rescued.
-func TestFrozenCancelIsSentAndDeliveredOnce(t *testing.T) {
-	w := newWorld(t, func(cfg *Options) {
-		cfg.OnCancel = func(ctx context.Context, tx pgx.Tx, c *durable.Cancellation) error {
-			var state string
-			require.NoError(t, tx.QueryRow(ctx, `SELECT state::text FROM river_job WHERE kind = $1`, cancelJob{}.Kind()).Scan(&state))
-			assert.Equal(t, "completed", state, "the job is completed in the transaction of OnCancel")
-			return caller(cfg.Pool).StoreCancel(ctx, tx, c)
-		}
-	})
-	w.Booked("ref-1")
-	other := w.another(func(*Options) {})
-	answer := w.Hold("/cancel")
-	stop := startWorkers(t, w.World.Bookings.(*Bookings), nil)
-	require.NoError(t, w.CancelAlone("ref-1", nil))
-	answer.Wait()
-	assert.True(t, w.Fleet.Cancellation("ref-1").SendBy.After(time.Now()), "Cancel may be in progress")
-	w.rescue(cancelJob{}.Kind())
-	startWorkers(t, other.Bookings, nil)
-	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-	answer.Release()
-	stop()
-	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
-}
-
 func TestUnsentCancellationMayBeginAgainAfterRiverCancelledItsJob(t *testing.T) {
 	w := newWorld(t, nil)
 	for reference, again := range map[string]error{"waiting": nil, "marked": durable.ErrAlreadyCancelling} {
@@ -178,60 +92,6 @@ func TestUnsentCancellationMayBeginAgainAfterRiverCancelledItsJob(t *testing.T) 
 		}
 		w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE kind = $1`, cancelJob{}.Kind())
 		require.ErrorIs(t, w.CancelAlone(reference, nil), again)
-	}
-}
-
-// A watcher is woken only after OnOrder was called.
-func TestUnchangedOrderWakesNoWatcher(t *testing.T) {
-	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
-	w.Booked("ref-1")
-	page, stop := w.Engine.Watch("ref-1")
-	defer stop()
-	read := func() error { return w.run(t.Context(), fetch(w, durable.KindOrder, "ref-1")) }
-	w.Inject(bookingstest.NoPoll)
-	require.ErrorAs(t, read(), new(*river.JobSnoozeError), "a read that fails is no failure of the job")
-	w.ClearFaults()
-	require.ErrorAs(t, read(), new(*river.JobSnoozeError))
-	assert.Empty(t, page)
-	w.ConfirmOrder("ref-1")
-	require.ErrorAs(t, read(), new(*river.JobSnoozeError))
-	assert.Len(t, page, 1)
-	w.SetOrderStatus("ref-1", 4)
-	w.exec(`UPDATE bookings SET mirror = 'another order'`)
-	require.ErrorContains(t, read(), "OnOrder: updated 0 rows")
-}
-
-func TestListReadsAllPagesInTheOrderInWhichJobsWereInserted(t *testing.T) {
-	const listPage = 100 // the page size of the engine
-	w := newWorld(t, nil)
-	w.SendUnknown("polling", bookingstest.BookMade)
-	w.Inject(bookingstest.BookRefused)
-	w.Begin("ended")
-	w.MustSend("ended")
-	for i := range listPage + 1 {
-		w.Begin(fmt.Sprintf("waiting-%03d", listPage-i))
-	}
-	w.exec(`UPDATE river_job SET args = args || '{"bookBy":1}' WHERE args ->> 'reference' = 'waiting-100'`)
-	var seen []string
-	for b, err := range w.Engine.List(t.Context()) {
-		if err != nil {
-			assert.ErrorContains(t, err, "waiting-100")
-			seen = append(seen, "unreadable")
-			continue
-		}
-		assert.False(t, b.Due.IsZero())
-		seen = append(seen, b.Recovery.CustomerReferenceNo)
-	}
-	require.Len(t, seen, listPage+2)
-	assert.Equal(t, []string{"polling", "unreadable", "waiting-099"}, seen[:3])
-	assert.Equal(t, "waiting-000", seen[len(seen)-1])
-	for range w.Engine.List(t.Context()) {
-		break
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, err := range w.Engine.List(ended) {
-		assert.ErrorIs(t, err, context.Canceled)
 	}
 }
 
@@ -250,19 +110,6 @@ func TestRetryReopensAJobThatRiverCancelled(t *testing.T) {
 	w.Inject(failing) // after the failed poll the job sleeps again, and River does not cancel it
 	w.Work()
 	w.HasState("ref-1", durable.EndingFound, time.Minute)
-}
-
-// A Wake during a poll must not be lost, because the poll may have been too early.
-func TestWakeDuringAPollIsNotLost(t *testing.T) {
-	w := newWorld(t, nil)
-	w.SendUnknown("ref-1", bookingstest.BookMade)
-	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Delay: time.Second})
-	polls := w.Ledger().Count(hotelstays.OpQueryOrders)
-	w.Work()
-	w.Fleet.Pass(time.Minute)
-	w.Eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstays.OpQueryOrders) > polls })
-	require.NoError(t, w.Engine.Wake(t.Context(), "ref-1"))
-	w.HasState("ref-1", durable.EndingFound, 0)
 }
 
 func TestWakeEndsWithItsCtxWhileAWorkerHasTheJob(t *testing.T) {
@@ -405,6 +252,9 @@ func TestSendThatWaitsForTheLockBooksTheNextRound(t *testing.T) {
 	}))
 	require.NoError(t, <-done)
 	assert.Equal(t, "found", w.Row("ref-1").State)
+	var abandoned string
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT state::text FROM river_job ORDER BY id LIMIT 1`).Scan(&abandoned))
+	assert.Equal(t, "cancelled", abandoned)
 }
 
 // takeTurns puts the first jobs of each account before the other jobs, and changes few jobs.
@@ -441,11 +291,45 @@ func TestFirstJobsOfEachAccountRunBeforeOtherJobs(t *testing.T) {
 	assert.Equal(t, []string{"loud ref-1", "quiet ref-1", "loud ref-2", "quiet ref-2", "loud ref-3"}, first)
 }
 
-func TestAbandonErasesTheRequest(t *testing.T) {
+// While a worker polls, another process changes the job without taking it. The poll may be older than the change, so
+// the poll proves nothing.
+func TestPollEndsNoBookingThatAnotherProcessHasChanged(t *testing.T) {
 	w := newWorld(t, nil)
-	w.Begin("ref-1")
-	assert.NotEmpty(t, w.job("ref-1").Args.Request)
-	require.NoError(t, w.Engine.Abandon(t.Context(), "ref-1"))
-	assert.Equal(t, "cancelled", w.job("ref-1").State)
-	assert.Empty(t, w.job("ref-1").Args.Request)
+	w.SendUnknown("ref-1", bookingstest.BookLost)
+	w.Fleet.Pass(11 * time.Minute)
+	polled := fetch(w, durable.KindBooking, "ref-1")
+	w.exec(`UPDATE river_job SET args = args || '{"unverified":1}'`)
+	require.ErrorAs(t, w.run(t.Context(), polled), new(*river.JobSnoozeError))
+	assert.Equal(t, "pending", w.Row("ref-1").State)
+}
+
+// A process of an older version puts all jobs into the queue of bookings. A process without OnCancel and OnOrder works
+// on this queue. It must leave the jobs of cancellations and followed orders to other processes.
+func TestProcessWithoutOnCancelAndOnOrderLeavesTheirJobsToOtherProcesses(t *testing.T) {
+	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
+	w.Booked("ref-1")
+	w.ConfirmOrder("ref-1")
+	require.NoError(t, w.CancelAlone("ref-1", nil))
+	w.exec(`UPDATE river_job SET queue = $1, state = 'available', scheduled_at = now() WHERE finalized_at IS NULL`, defaultQueue)
+	startWorkers(t, w.another(func(cfg *Options) { cfg.OnCancel, cfg.OnOrder = nil, nil }).Bookings, nil)
+	w.Eventually("both jobs sleep", func() (asleep bool) {
+		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT count(*) = 2 FROM river_job
+			WHERE finalized_at IS NULL AND scheduled_at > now() AND attempt = 0 AND errors IS NULL`).Scan(&asleep))
+		return asleep
+	})
+	assert.Zero(t, w.Ledger().Count(hotelstays.OpCancel))
+}
+
+// A person may retry a booking's completed job in River UI. The booking is then open again.
+func TestRetryInRiversPageReopensABooking(t *testing.T) {
+	w := newWorld(t, nil)
+	w.SendUnknown("ref-1", bookingstest.BookLost)
+	stop := w.World.Work()
+	w.HasState("ref-1", durable.EndingAbsent, time.Minute)
+	stop()
+	w.BookElsewhere("ref-1") // the order appears late
+	w.exec(`UPDATE river_job SET state = 'available', scheduled_at = now(), finalized_at = NULL`)
+	w.World.Work()
+	w.HasState("ref-1", durable.EndingFound, 0)
+	assert.Equal(t, 2, w.Row("ref-1").Ended)
 }
