@@ -37,6 +37,7 @@ type database struct {
 	*sql.DB
 	dialect     hotelstayssql.Dialect
 	driver, dsn string
+	pause       time.Duration // the PollInterval of journals
 }
 
 // onEach creates the tables in a new database of each dialect, and runs a test there, in parallel with other tests.
@@ -88,7 +89,7 @@ var created atomic.Int64
 func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	t.Helper()
 	name := fmt.Sprintf("t%d_%d", os.Getpid(), created.Add(1))
-	db := &database{dialect: dialect}
+	db := &database{dialect: dialect, pause: 20 * time.Millisecond}
 	switch dialect {
 	case hotelstayssql.SQLite:
 		db.driver = "sqlite"

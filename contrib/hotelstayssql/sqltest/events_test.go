@@ -213,23 +213,6 @@ func TestHandleTxSucceedsIfAnotherProcessHandlesTheEvent(t *testing.T) {
 	assert.EqualValues(t, 1, db.handled(t))
 }
 
-func TestEventsOfTwoAccountsMayHaveTheSameID(t *testing.T) {
-	db := inDatabase(t)
-	s := newEvents(t, db.DB, db.dialect)
-	for i, account := range []string{"a", "b", "a"} {
-		e := event("id", "body")
-		e.Account = account
-		require.NoError(t, s.HandleTx(t.Context(), e, insert(i)))
-		e.ID, e.Raw = "claimed", []byte("claimed")
-		want := hotelstays.ClaimGranted
-		if i == 2 {
-			want = hotelstays.ClaimBusy
-		}
-		assert.Equal(t, want, claim(t, s, time.Minute, e.Keys()...), account)
-	}
-	assert.EqualValues(t, 2, db.handled(t))
-}
-
 // Claim and HandleTx use the same keys. So the processes can change from Claim to HandleTx one after another.
 func TestFleetCanChangeFromClaimToHandleTx(t *testing.T) {
 	db := inDatabase(t)

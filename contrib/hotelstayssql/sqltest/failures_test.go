@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -163,63 +162,6 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 	})
 }
 
-// A row changes between its read and its write, so the call reads the row again. The second read may fail.
-func TestRowThatChangesBeforeItsWriteIsReadAgain(t *testing.T) {
-	p := inProcess(t, nil)
-	pool, link := p.db.process(t)
-	p = p.through(pool, p.db.followBookings)
-	p.SendUnknown("hotelstays_journal", bookingstest.BookMade)
-	p.Booked("hotelstays_cancels", "hotelstays_orders")
-	require.NoError(t, p.CancelAlone("hotelstays_cancels", nil))
-	for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
-		for _, lost := range []error{nil, errLost} {
-			moved := false
-			link.setHooks(func(_ context.Context, text string) error {
-				switch {
-				case text == "BEGIN" && !moved:
-					p.db.exec(t, `UPDATE `+table+` SET fence = fence + 1`)
-					moved = true
-				case moved && strings.Contains(text, "FROM "+table):
-					return lost
-				}
-				return nil
-			}, nil)
-			require.ErrorIs(t, p.Wake(t.Context(), table), lost, table)
-			assert.LessOrEqual(t, p.db.number(t, `SELECT due FROM `+table+` WHERE reference = ?`, []byte(table)), time.Now().UnixMicro())
-		}
-	}
-}
-
-// Two workers find a row at the same time. Only one worker gets the lease, even if the database undoes the first
-// attempt of the other worker.
-func TestWorkerSkipsARowThatAnotherWorkerHasLeased(t *testing.T) {
-	for name, undone := range map[string]int32{"the first attempt is not undone": 0, "the first attempt is undone": 1} {
-		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, p *process) {
-				p.fillBooked(2, nil)
-				log := make(logLines, 1)
-				pool, link := p.db.process(t)
-				var begun, committed atomic.Int32
-				link.setHooks(func(_ context.Context, text string) error {
-					switch {
-					case text == "BEGIN" && begun.Add(1) == undone+1:
-						p.db.exec(t, `UPDATE hotelstays_journal SET fence = fence + 1, due = ? WHERE reference = ?`,
-							time.Now().Add(time.Hour).UnixMicro(), []byte(many(0)))
-					case text == "COMMIT" && committed.Add(1) <= undone:
-						return &pgconn.PgError{Code: "40001"}
-					}
-					return nil
-				}, nil)
-				stop := p.through(pool, log.receive).Work()
-				time.Sleep(time.Minute)
-				stop()
-				assert.Equal(t, []string{"pending", "found"}, []string{p.Row(many(0)).State, p.Row(many(1)).State})
-				assert.Empty(t, log)
-			})
-		})
-	}
-}
-
 // A transaction of SQLite that has read cannot write if another process has written meanwhile. So CancelTx writes
 // before it reads.
 func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
@@ -239,93 +181,13 @@ func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
 	}))
 }
 
-// Each test run lets another statement or commit of Run fail. Still the booking is made once, each change of its order
-// is delivered once, and the order is cancelled once.
-func TestRunContinuesAfterAFailedStatement(t *testing.T) {
-	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
-		inVirtualTime(t, func(t *testing.T, p *process) {
-			pool, link := p.db.process(t)
-			log := make(logLines, 1)
-			p = p.through(pool, func(o *hotelstayssql.JournalOptions) {
-				p.db.followBookings(o)
-				log.receive(o)
-				o.PollInterval = time.Minute
-			})
-			number := func(query string) int { return int(p.db.number(t, query)) }
-			wait := func(until string) {
-				for n := 0; number(`SELECT COUNT(*) FROM bookings WHERE `+until) == 0; n++ {
-					require.Less(t, n, 60, until)
-					time.Sleep(time.Minute)
-				}
-			}
-			rounds, cancels := 1, 1
-			p.Begin("ref-1")
-			failed := link.failOnce(matches, after)
-			stop := p.Work()
-			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // Book was marked, but not sent
-				require.NoError(t, p.BeginAlone(p.Request("ref-1")))
-				rounds++
-			}
-			wait(`state = 'found'`)
-			p.ConfirmOrder("ref-1")
-			wait(`changes > 0`)
-			require.NoError(t, p.CancelAlone("ref-1", nil))
-			if wait(`cancel <> ''`); number(`SELECT COUNT(*) FROM bookings WHERE cancel = 'standing'`) > 0 { // Cancel was marked, but not sent
-				require.NoError(t, p.CancelAlone("ref-1", nil))
-				cancels++
-			}
-			wait(`cancel = 'cancelled' AND changes > 1`)
-			time.Sleep(time.Hour)
-			stop()
-			assert.Equal(t, []int{rounds, 2, cancels}, []int{p.Row("ref-1").Ended, number(`SELECT changes FROM bookings`),
-				number(`SELECT cancels FROM bookings`)})
-			assert.Equal(t, []int{1, 1}, []int{p.Ledger().Count(hotelstays.OpBook), p.Ledger().Count(hotelstays.OpCancel)})
-			for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
-				assert.Zero(t, number(`SELECT COUNT(*) FROM `+table+` WHERE live = 1`), table)
-			}
-			executed = link.executed()
-			if failed() {
-				assert.NotEmpty(t, log)
-			}
-		})
-		return executed
-	}
-	times := map[string]int{}
-	for _, s := range life(t, func(string) bool { return false }, 0) {
-		times[s.text]++
-	}
-	times["LOST"] = times["COMMIT"]
-	for text, n := range times {
-		if strings.Contains(text, "ORDER BY due") { // Run repeats this query each minute
-			n = 3
-		}
-		for after := range n {
-			t.Run(fmt.Sprint(text, " after ", after), func(t *testing.T) {
-				t.Parallel()
-				life(t, func(s string) bool { return s == text }, after)
-			})
-		}
-	}
-}
-
 func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 	other := map[hotelstayssql.Dialect]hotelstayssql.Dialect{hotelstayssql.SQLite: hotelstayssql.PostgreSQL,
 		hotelstayssql.PostgreSQL: hotelstayssql.MySQL, hotelstayssql.MySQL: hotelstayssql.SQLite}
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
 		p.Begin("waiting")
-		p.Begin("ended")
-		_, err := p.Send(t.Context(), "ended")
-		require.NoError(t, err)
-
-		assert.ErrorContains(t, p.Retry(t.Context(), "waiting"), "call Send, or wait until a worker sends the booking at 2")
-		for name, command := range map[string]func(context.Context, string) error{"Retry": p.Retry, "Abandon": p.Abandon} {
-			err := command(t.Context(), "ended")
-			require.ErrorIs(t, err, durable.ErrNotBegun)
-			assert.ErrorContains(t, err, "hotelstayssql: "+name+`: reference "ended": this account has no open booking`)
-			assert.ErrorContains(t, err, "the last booking has ended as found")
-		}
-
+		assert.ErrorContains(t, p.Abandon(t.Context(), "ended"), `hotelstayssql: Abandon: reference "ended": this account has no open booking`)
 		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), db.DB, other[db.dialect], nil), "checking the database: looking for the tables with the dialect "+string(other[db.dialect]))
 		assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), db.DB, other[db.dialect]), "migrating with the dialect "+string(other[db.dialect]))
 
@@ -344,9 +206,8 @@ func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 
 // SQLite has one writer at a time. Here the writer is a transaction of the caller.
 func TestErrorOfWakeDuringATransactionAdvisesBusyTimeout(t *testing.T) {
-	db := create(t, hotelstayssql.SQLite)
-	db.createTables(t)
-	plain := newProcess(t, db, nil)
+	plain := inProcess(t, nil)
+	db := plain.db
 	plain.SendUnknown("ref-1", bookingstest.BookMade)
 	p := plain.through(db.openWith(t, map[string]string{"busy_timeout": "1"}), nil)
 	failure := errors.New("no answer yet")

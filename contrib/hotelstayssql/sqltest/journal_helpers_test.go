@@ -53,11 +53,14 @@ func (d *database) caller() bookingstest.Database[*sql.Tx] {
 }
 
 func (d *database) journal(pool *sql.DB, opts hotelstayssql.JournalOptions, change journalOptions) (*hotelstayssql.Journal, error) {
-	if opts.PollInterval = cmp.Or(opts.PollInterval, 20*time.Millisecond); change != nil {
+	if opts.PollInterval = cmp.Or(opts.PollInterval, d.pause); change != nil {
 		change(&opts)
 	}
 	return hotelstayssql.NewJournal(pool, d.dialect, opts)
 }
+
+// followBookings makes a process follow orders, and store copies of them in the caller's table.
+func (d *database) followBookings(o *hotelstayssql.JournalOptions) { o.OnOrder = d.caller().StoreOrder }
 
 // fleet starts processes with journals. The function open returns the pool of each process.
 func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOptions) bookingstest.Fleet[*sql.Tx] {
@@ -135,14 +138,6 @@ func (p *process) through(pool *sql.DB, change journalOptions) *process {
 	w := *p.World
 	w.Fleet = p.db.fleet(p, func() *sql.DB { return pool }, change)
 	return processOf(p.db, w.Another(nil))
-}
-
-// hold returns another process. The answer to its next request for path is held back.
-func (p *process) hold(path string, change journalOptions) (*process, *bookingstest.Held) {
-	p.Helper()
-	other := p.another(change)
-	held := other.Hold(path)
-	return processOf(p.db, other.World), held
 }
 
 // fill stores n bookings whose Book ended three minutes ago with an unknown outcome.

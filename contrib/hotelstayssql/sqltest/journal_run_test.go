@@ -45,13 +45,14 @@ func TestManyBookingsArePolledInLittleMemory(t *testing.T) {
 	})
 }
 
-// inVirtualTime runs a test with SQLite and a journal in a bubble of testing/synctest.
+// inVirtualTime runs a test with SQLite and a journal in a bubble of testing/synctest, in parallel with other tests.
 func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 	t.Helper()
+	t.Parallel()
 	db := create(t, hotelstayssql.SQLite)
 	require.NoError(t, db.Close()) // a bubble cannot use connections that were opened outside
 	synctest.Test(t, func(t *testing.T) {
-		inside := &database{dialect: db.dialect, driver: db.driver, dsn: db.dsn}
+		inside := &database{dialect: db.dialect, driver: db.driver, dsn: db.dsn, pause: time.Second} // each poll costs CPU time
 		inside.DB = inside.open(t)
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), inside.DB, inside.dialect))
 		p := newProcess(t, inside, nil, hotelstaystest.Config{InMemory: true})
@@ -130,62 +131,39 @@ func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func()
 
 // Another process takes over the row, and Run of the first process continues.
 func TestHangingStatementEndsWithinTheLease(t *testing.T) {
-	const look, write = "SELECT account, reference, fence", "UPDATE hotelstays_journal"
 	for name, row := range map[string]struct {
 		begins string
 		nth    int64
 		limit  time.Duration
-		late   bool // whether the orders appear only after the first poll
 	}{
-		"Run looks for work":              {begins: look, nth: 1, limit: 10 * time.Second},
-		"Run takes two leases":            {begins: write, nth: 2, limit: 10 * time.Second},
-		"Run stores a poll for many":      {begins: write, nth: 3, limit: 10 * time.Second, late: true},
-		"Run stores an outcome":           {begins: write, nth: 3, limit: time.Minute},
-		"OnOutcome of the first booking":  {begins: "UPDATE bookings", nth: 1, limit: time.Minute},
-		"OnOutcome of the second booking": {begins: "UPDATE bookings", nth: 2, limit: time.Minute},
+		"Run looks for work":    {"SELECT account, reference, fence", 1, 10 * time.Second},
+		"Run takes two leases":  {"UPDATE hotelstays_journal", 2, 10 * time.Second},
+		"Run stores an outcome": {"UPDATE hotelstays_journal", 3, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, p *process) {
-				p.fill(3, func(i int, booking *bookingstest.Booking) {
+				p.fillBooked(3, func(i int, booking *bookingstest.Booking) {
 					if i == 2 {
 						booking.Recovery.NextPoll = time.Now().Add(3 * time.Minute)
 						booking.Due = booking.Recovery.NextPoll
 					}
 				})
-				for i := range 3 {
-					p.AddRow(many(i))
+				endedAfter := func(span time.Duration) int64 {
+					time.Sleep(span)
+					return p.db.number(t, `SELECT SUM(ended) FROM bookings`)
 				}
-				order := func() {
-					for i := range 3 {
-						p.BookElsewhere(many(i))
-					}
-				}
-				if !row.late {
-					order()
-				}
-				ended := func(n int64, limit time.Duration) {
-					start := time.Now()
-					for p.db.number(t, `SELECT SUM(ended) FROM bookings`) < n && time.Since(start) < limit {
-						time.Sleep(5 * time.Second)
-					}
-					assert.Equal(t, n, p.db.number(t, `SELECT SUM(ended) FROM bookings`))
-				}
-
 				pool, link := p.db.process(t)
 				begun, end := link.hang(row.begins, row.nth)
 				oneWorker := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers, o.PollInterval = 1, 5*time.Second }
 				stopHanging := p.through(pool, oneWorker).Work()
 				<-begun
-				if row.late {
-					order()
-				}
 				// The hanging process may hold SQLite's only write lock. The other process must not wait long for this lock in real time.
 				stop := p.through(p.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).Work()
-				ended(2, time.Minute+15*time.Second) // the other process ends two bookings
+				assert.EqualValues(t, 2, endedAfter(75*time.Second), "the other process ends two bookings")
 				stop()
 				time.Sleep(time.Minute)
 				assert.LessOrEqual(t, end(), row.limit)
-				ended(3, 5*time.Minute) // the process whose statement hung ends the third booking
+				assert.EqualValues(t, 3, endedAfter(5*time.Minute), "the process whose statement hung ends the third booking")
 				stopHanging()
 				assert.Equal(t, map[string]int{many(0): 1, many(1): 1, many(2): 1}, p.OrdersMade())
 			})

@@ -23,9 +23,10 @@ import (
 // servers are the databases that lock rows instead of the whole database.
 var servers = []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
 
-// onServers creates the tables in a new database of each server, and runs a test there.
+// onServers creates the tables in a new database of each server, and runs a test there, in parallel with other tests.
 func onServers(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
+	t.Parallel()
 	on(t, servers, func(t *testing.T, db *database) {
 		db.createTables(t)
 		test(t, db)
@@ -124,8 +125,10 @@ func (d *database) rival(t *testing.T) (wait func()) {
 // At a deadlock MySQL undoes the whole transaction. If the function returns the error, it is called again. If the
 // function ignores the error, its later writes are also undone.
 func TestTransactionIsRepeatedOrFailsAfterADeadlock(t *testing.T) {
+	t.Parallel()
 	for name, ignores := range map[string]bool{"the function returns the error": false, "the function ignores the error": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 				db.createTables(t)
 				db.exec(t, `CREATE TABLE stock (id integer PRIMARY KEY AUTO_INCREMENT, n integer NOT NULL DEFAULT 0)`)
@@ -205,6 +208,7 @@ func TestTransactionIsRepeatedOrFailsAfterADeadlock(t *testing.T) {
 				ones(3)
 				p.AddRow("ref-2")
 				assert.NotNil(t, p.MustSend("ref-2").Order)
+
 			})
 		})
 	}
@@ -212,6 +216,7 @@ func TestTransactionIsRepeatedOrFailsAfterADeadlock(t *testing.T) {
 
 // Without autocommit the mark would not be committed before Book is sent, and every read would see old data.
 func TestNothingIsSentWithoutAutocommit(t *testing.T) {
+	t.Parallel()
 	on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 		off := db.openWith(t, map[string]string{"autocommit": "0"})
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), off, db.dialect))
@@ -230,6 +235,7 @@ func TestNothingIsSentWithoutAutocommit(t *testing.T) {
 // With any default isolation of the connections, exactly one of several calls of Send books. The other calls return an
 // error with the reason. Migrate works in several processes at the same time.
 func TestOnlyOneSendBooksWithAnyIsolation(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		dialect  hotelstayssql.Dialect
 		settings map[string]string
@@ -249,7 +255,7 @@ func TestOnlyOneSendBooksWithAnyIsolation(t *testing.T) {
 			wg.Wait()
 			p := newProcess(t, db, nil)
 			one, other := p.through(db.openWith(t, c.settings), nil), p.through(db.openWith(t, c.settings), nil)
-			const many = 20
+			const many = 5
 			for i := range many {
 				reference := fmt.Sprint("ref-", i)
 				p.Begin(reference)
@@ -281,8 +287,7 @@ func TestOnlyOneSendBooksWithAnyIsolation(t *testing.T) {
 
 // The caller's transaction has a snapshot from before the other cancellation.
 func TestCancelTxSeesACancellationNewerThanItsSnapshot(t *testing.T) {
-	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}, func(t *testing.T, db *database) {
-		db.createTables(t)
+	onServers(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
 		p.Booked("ref-1")
 		tx, err := db.BeginTx(t.Context(), nil)

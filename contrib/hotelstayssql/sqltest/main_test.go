@@ -94,7 +94,7 @@ var idleTransactions = map[hotelstayssql.Dialect]string{
 // Requests, answers, processes and the database fail. No booking is lost or made twice, and the caller's row matches
 // the order. HOTELSTAYS_CHAOS_SEED sets the seed of faults and kills.
 func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
-	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: chaostest.Seed()}
+	fleet := chaostest.Fleet{Bookings: 15, Kills: 4, Seed: chaostest.Seed()}
 	crashes, haste, accounts := 1, time.Duration(2), 3 // haste 2: time passes twice as fast
 	if testsize.Full() {                               // with haste 1, a freeze lasts longer than a lease
 		crashes, haste, accounts = 2, 1, 20

@@ -31,12 +31,12 @@ func TestJournalFollowsTheModel(t *testing.T) {
 	plain := model.World{Faults: 1, Rounds: 1, Idempotent: true, BookTimeout: modelTimeout, ShowsWithin: 10 * time.Minute}
 	rounds, cancels, follows := plain, plain, plain
 	cancels.Cancels, cancels.Alone, cancels.Faults = 1, true, 0
-	follows.Follows, follows.Alone, follows.Foreign, follows.Wakes = true, true, true, 1
+	follows.Follows, follows.Alone, follows.Foreign = true, true, true
 	follows.ShowsWithin = 2 * time.Minute
 	if !testing.Short() {
 		rounds.Rounds, rounds.Wakes, rounds.Acts = 2, 1, 1
 		cancels.Faults, cancels.Acts = 1, 1
-		follows.Changes, follows.Acts = 1, 1
+		follows.Changes, follows.Wakes, follows.Acts = 1, 1, 1
 	}
 	for name, w := range map[string]model.World{"bookings": rounds, "cancellations": cancels, "followed orders": follows} {
 		t.Run(name, func(t *testing.T) {

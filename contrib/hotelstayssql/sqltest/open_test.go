@@ -13,6 +13,7 @@ import (
 )
 
 func TestOpenMigratesOnlyWithTheOptionMigrate(t *testing.T) {
+	t.Parallel()
 	harmful := map[hotelstayssql.Dialect]warnings{ // the test servers may lose commits, which makes them faster
 		hotelstayssql.PostgreSQL: {"fsync"}, hotelstayssql.MySQL: {"innodb_flush_log_at_trx_commit"}}
 	on(t, dialects, func(t *testing.T, db *database) {

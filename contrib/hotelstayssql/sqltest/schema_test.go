@@ -18,6 +18,7 @@ import (
 )
 
 func TestManyProcessesMayMigrateAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	on(t, dialects, func(t *testing.T, db *database) {
 		var wg sync.WaitGroup
 		for range 8 {
@@ -52,6 +53,7 @@ func TestMigrateSucceedsWhileAnotherProcessTriesToMigrate(t *testing.T) {
 // Each test run lets another statement fail, alone or with all later statements. MariaDB has then committed the earlier
 // statements.
 func TestNextMigrateContinuesAFailedMigration(t *testing.T) {
+	t.Parallel()
 	on(t, dialects, func(t *testing.T, db *database) {
 		var err error
 		for n := 0; ; n++ {
@@ -145,6 +147,7 @@ func TestCheckWarnsOfSettingsThatLoseCommits(t *testing.T) {
 }
 
 func TestCheckRefusesAnotherSchemaVersion(t *testing.T) {
+	t.Parallel()
 	on(t, dialects, func(t *testing.T, db *database) {
 		check := func() *hotelstayssql.SchemaError {
 			var schema *hotelstayssql.SchemaError

@@ -291,7 +291,7 @@ func TestFirstLookForDueRowsFindsTheBookingOfAQuietAccount(t *testing.T) {
 	if testing.Short() {
 		loud = 1000
 	}
-	onEachAlone(t, func(t *testing.T, db *database) {
+	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil, hotelstaystest.Config{Accounts: bookingstest.Accounts(2)})
 		noisy, quiet := p.Clients[0], p.Clients[1]
 		if noisy.Account() > quiet.Account() { // the name of the noisy account comes first

@@ -12,7 +12,6 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -56,50 +55,9 @@ func (p *process) downgrade() {
 	}
 }
 
-// The earlier version has left bookings, cancellations and followed orders in several phases.
-func TestWorkersContinueRowsOfAnEarlierVersion(t *testing.T) {
-	p := inProcess(t, nil)
-	p = p.another(p.db.followBookings)
-	p.Booked("followed", "cancelled", "standing", "sent")
-	p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: patience, Commit: true})
-	require.NoError(t, p.CancelAlone("sent", nil))
-	stop := p.Work()
-	p.Eventually("Cancel is sent", func() bool { return p.Ledger().Count(hotelstays.OpCancel) > 0 })
-	stop()
-	p.Begin("waiting")
-	p.SendUnknown("polled", bookingstest.BookMade)
-	p.SendUnknown("lost", bookingstest.BookLost)
-	p.Begin("begins again")
-	p.Inject(bookingstest.BookRefused)
-	p.MustSend("begins again")
-	require.NoError(t, p.CancelAlone("cancelled", nil))
-	require.NoError(t, p.CancelAlone("lost", nil))
-	p.downgrade()
-	assert.NotContains(t, string(p.db.state(t, "hotelstays_orders", "followed")), "platformReferenceNo")
-	before := p.polls()
-	p.Work()
-	p.Eventually("orders are read", func() bool { return p.polls() > before })
-	assert.Zero(t, p.changes("followed"), "only the version has changed")
-	p.ConfirmOrder("followed")
-	require.NoError(t, p.Wake(t.Context(), "followed"))
-	p.Eventually("a change is delivered", func() bool { return p.changes("followed") == 1 })
-	p.MustSend("waiting")
-	p.HasState("polled", durable.EndingFound, time.Minute)
-	p.HasState("lost", durable.EndingAbsent, time.Minute)
-	p.CancelEnds("cancelled", durable.CancelDone, 1, time.Minute)
-	p.CancelEnds("lost", durable.CancelRefused, 1, 10*time.Second)
-	p.CancelEnds("sent", durable.CancelDone, 1, time.Minute)
-	require.NoError(t, p.BeginAlone(p.Request("begins again")))
-	assert.Equal(t, 2, p.Fleet.Stored("begins again").Round)
-	assert.ErrorIs(t, p.BeginAlone(p.Request("polled")), durable.ErrAlreadyBooked)
-	require.NoError(t, p.CancelAlone("standing", nil))
-	p.CancelEnds("standing", durable.CancelDone, 1, time.Minute)
-	assert.Equal(t, 3, p.Ledger().Count(hotelstays.OpCancel))
-}
-
 // A process of the earlier version works while a newer process migrates the tables and also works. Each row ends once.
 func TestEarlierVersionWorksDuringAMigration(t *testing.T) {
-	onEachAlone(t, func(t *testing.T, db *database) {
+	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)
 		var polled, lost, booked []string
 		for i := range 8 {
@@ -135,9 +93,4 @@ func TestEarlierVersionWorksDuringAMigration(t *testing.T) {
 		assert.Zero(t, p.count(`live = 1`))
 		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM bookings WHERE ended <> 1`))
 	})
-}
-
-func (d *database) state(t *testing.T, table, reference string) (text []byte) {
-	require.NoError(t, d.QueryRowContext(t.Context(), `SELECT state FROM `+table+` WHERE reference = ?`, []byte(reference)).Scan(&text))
-	return text
 }
