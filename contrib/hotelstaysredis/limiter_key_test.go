@@ -110,24 +110,6 @@ func (p *process) idle() bool {
 	return true
 }
 
-func TestCallersOfAProcessGetSlotsInTheOrderOfTheirCalls(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
-		a.take(t, key, limit)
-		turn := make(chan int, 20)
-		for i := range 20 {
-			go func() {
-				a.take(t, key, 1)
-				turn <- i
-			}()
-			synctest.Wait()
-		}
-		for i := range 20 {
-			got := <-turn
-			assert.Equal(t, i/limit, got/limit, "caller %d was served as number %d", got, i)
-		}
-	})
-}
-
 // Redis grants a slot while the process calls Pause. The process must not use this slot.
 func TestProcessThatBeginsAPauseUsesNoSlotUntilThePauseEnds(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
