@@ -348,7 +348,7 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	} else if testsize.Full() {
 		bookings, accounts = 1000, 20
 	}
-	kills := min(bookings/2, 60)
+	kills := min(bookings/4, 60)
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d, %d bookings of %d accounts, %d processes killed", seed, bookings, accounts, kills)
 	config := *chaostest.Config(seed)
 	config.Accounts = bookingstest.Accounts(accounts)

@@ -37,56 +37,55 @@ var signed = hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("
 
 // The handlers of two processes receive the same event. Each delivery wakes the journal.
 func TestEventIsHandledOnceAndWakesTheJournal(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		p := newProcess(t, db, nil)
-		failure, calls := errors.New("failed"), 0
-		handle := func(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error {
-			if calls++; calls == 1 {
-				return errors.Join(insert(1)(ctx, tx), failure)
-			}
-			assert.Equal(t, "ref-1", event.CustomerReferenceNo)
-			return insert(1)(ctx, tx)
+	p := inProcess(t, nil)
+	db := p.db
+	failure, calls := errors.New("failed"), 0
+	handle := func(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error {
+		if calls++; calls == 1 {
+			return errors.Join(insert(1)(ctx, tx), failure)
 		}
-		handler := func(fn func(context.Context, *sql.Tx, *hotelstays.WebhookEvent) error) http.Handler {
-			h, err := hotelstayssql.NewWebhookHandler(p.another(nil).Journal, signed, fn)
-			require.NoError(t, err)
-			return h
-		}
-		one, other := handler(handle), handler(handle)
-		woken := func(reference string) bool { return !p.Fleet.Stored(reference).Due.After(time.Now()) }
-		p.SendUnknown("ref-1", bookingstest.BookMade)
-		p.SendUnknown("ref-2", bookingstest.BookMade)
-		p.Fleet.Pass(-time.Minute)
-		assert.Equal(t, http.StatusInternalServerError, deliver(one, "ref-1"))
-		assert.Equal(t, []any{int64(0), false}, []any{db.handled(t), woken("ref-1")})
-		assert.Equal(t, http.StatusOK, deliver(one, "ref-1"))
-		assert.Equal(t, []any{int64(1), true}, []any{db.handled(t), woken("ref-1")})
-		assert.Equal(t, http.StatusOK, deliver(handler(nil), "ref-2"))
-		assert.True(t, woken("ref-2"))
-
-		p.Fleet.Pass(-time.Minute)
-		assert.Equal(t, http.StatusOK, deliver(other, "ref-1"))
-		assert.Equal(t, []any{int64(1), 2}, []any{db.handled(t), calls})
-		assert.True(t, woken("ref-1"), "a process may have died before it woke the journal")
-
-		p.Fleet.Pass(-time.Minute)
-		var known durable.BookingClient
-		var log bytes.Buffer
-		many := p.another(func(o *hotelstayssql.JournalOptions) {
-			o.Client, o.Clients = nil, func(string) durable.BookingClient { return known }
-			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		})
-		ofAccount := signed
-		_, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
-		assert.ErrorContains(t, err, "Account is empty")
-		ofAccount.Account = p.Clients[0].Account()
-		h, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
+		assert.Equal(t, "ref-1", event.CustomerReferenceNo)
+		return insert(1)(ctx, tx)
+	}
+	handler := func(fn func(context.Context, *sql.Tx, *hotelstays.WebhookEvent) error) http.Handler {
+		h, err := hotelstayssql.NewWebhookHandler(p.another(nil).Journal, signed, fn)
 		require.NoError(t, err)
-		known = p.Clients[0] // the account may be added after its handler was made
-		assert.Equal(t, http.StatusOK, deliver(h, "ref-2"))
-		assert.True(t, woken("ref-2"), "the booking of the handler's account")
-		assert.Empty(t, log.String())
+		return h
+	}
+	one, other := handler(handle), handler(handle)
+	woken := func(reference string) bool { return !p.Fleet.Stored(reference).Due.After(time.Now()) }
+	p.SendUnknown("ref-1", bookingstest.BookMade)
+	p.SendUnknown("ref-2", bookingstest.BookMade)
+	p.Fleet.Pass(-time.Minute)
+	assert.Equal(t, http.StatusInternalServerError, deliver(one, "ref-1"))
+	assert.Equal(t, []any{int64(0), false}, []any{db.handled(t), woken("ref-1")})
+	assert.Equal(t, http.StatusOK, deliver(one, "ref-1"))
+	assert.Equal(t, []any{int64(1), true}, []any{db.handled(t), woken("ref-1")})
+	assert.Equal(t, http.StatusOK, deliver(handler(nil), "ref-2"))
+	assert.True(t, woken("ref-2"))
+
+	p.Fleet.Pass(-time.Minute)
+	assert.Equal(t, http.StatusOK, deliver(other, "ref-1"))
+	assert.Equal(t, []any{int64(1), 2}, []any{db.handled(t), calls})
+	assert.True(t, woken("ref-1"), "a process may have died before it woke the journal")
+
+	p.Fleet.Pass(-time.Minute)
+	var known durable.BookingClient
+	var log bytes.Buffer
+	many := p.another(func(o *hotelstayssql.JournalOptions) {
+		o.Client, o.Clients = nil, func(string) durable.BookingClient { return known }
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
+	ofAccount := signed
+	_, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
+	assert.ErrorContains(t, err, "Account is empty")
+	ofAccount.Account = p.Clients[0].Account()
+	h, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
+	require.NoError(t, err)
+	known = p.Clients[0] // the account may be added after its handler was made
+	assert.Equal(t, http.StatusOK, deliver(h, "ref-2"))
+	assert.True(t, woken("ref-2"), "the booking of the handler's account")
+	assert.Empty(t, log.String())
 }
 
 func TestErrorOfNewWebhookHandlerNamesEveryInvalidArgument(t *testing.T) {
