@@ -140,7 +140,7 @@ func (stuck) BookAndRecover(ctx context.Context, _ *hotelstays.BookRequest,
 // loudAccountDelaysNoOther checks that many due bookings of one account (loud) do not delay the one due booking of
 // another account (quiet), even if the calls of the loud account hang.
 func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
-	const many = 150 // a page of a list has 100 rows
+	const many = 150                     // a page of a list has 100 rows
 	w.Options.BookTimeout = 2 * Patience // a long limit, so that a hanging call does not end before the test
 	p := w.platform()
 	loud, quiet := p.Clients[0], p.Clients[1]
