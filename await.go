@@ -28,18 +28,14 @@ func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, sto
 		h.watchers = make(map[string][]chan struct{})
 	}
 	h.watchers[customerReferenceNo] = append(h.watchers[customerReferenceNo], watcher)
-	return watcher, func() { h.forget(customerReferenceNo, watcher) }
-}
-
-func (h *WakeHub) forget(reference string, watcher chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	others := slices.DeleteFunc(h.watchers[reference], func(c chan struct{}) bool { return c == watcher })
-	if len(others) == 0 {
-		delete(h.watchers, reference)
-		return
+	return watcher, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		others := slices.DeleteFunc(h.watchers[customerReferenceNo], func(c chan struct{}) bool { return c == watcher })
+		if h.watchers[customerReferenceNo] = others; len(others) == 0 {
+			delete(h.watchers, customerReferenceNo)
+		}
 	}
-	h.watchers[reference] = others
 }
 
 // Wake wakes all watchers of a reference, if there are any. It does not block.

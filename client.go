@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hotelstays/hotelstays-go/internal/clone"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/token"
@@ -376,7 +377,7 @@ func iterate[V, R any, P interface {
 	if err := checkCall(ctx, c, op, req, set); err != nil {
 		return failedSeq[V](err)
 	}
-	request := *clone(req)
+	request := *clone.Of(req)
 	return helpedAll(ctx, c, name, func(ctx context.Context) iter.Seq2[V, error] { return all(ctx, request, set) })
 }
 

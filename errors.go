@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -71,25 +72,24 @@ func (e *APIError) Is(target error) bool {
 	return row != nil && !e.unknown && target == sentinelOf(row.of)
 }
 
-// row returns the row of answerRows that matches the answer, or nil. It tries three groups of rows in this order: the rows
-// whose field first is true, the rows with the answer's code, and the rows with the answer's HTTP status.
+// row returns the row of answerRows that matches the answer, or nil. A row whose field first is true wins over the row with
+// the answer's code, and this row wins over the row with the answer's HTTP status.
 func (e *APIError) row() *answerRow {
-	status := func(r *answerRow) bool {
-		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)
-	}
-	first := func(r *answerRow) bool {
-		return r.first && !e.unknown && (status(r) || r.word != "" && strings.Contains(e.Msg, r.word))
-	}
-	code := func(r *answerRow) bool { return e.Code != 0 && r.code == e.Code }
-	last := func(r *answerRow) bool { return !r.first && status(r) }
-	for _, matches := range []func(*answerRow) bool{first, code, last} {
-		for i := range answerRows {
-			if r := &answerRows[i]; matches(r) && (r.only == nil || slices.Contains(r.only, e.Operation)) {
-				return r
-			}
+	var byCode, byStatus *answerRow
+	for i := range answerRows {
+		r := &answerRows[i]
+		hasStatus := r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)
+		switch {
+		case r.only != nil && !slices.Contains(r.only, e.Operation):
+		case r.first && !e.unknown && (hasStatus || r.word != "" && strings.Contains(e.Msg, r.word)):
+			return r
+		case e.Code != 0 && r.code == e.Code:
+			byCode = r
+		case !r.first && hasStatus:
+			byStatus = r
 		}
 	}
-	return nil
+	return cmp.Or(byCode, byStatus)
 }
 
 // refuses reports whether the answer proves that a Book or a Cancel was not executed. With an HTTP status that the document

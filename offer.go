@@ -20,8 +20,7 @@ type OfferChange struct {
 	Seen  string           `json:"seen"`
 	Now   string           `json:"now"`
 
-	seen, now []sum       // the amounts that Within compares; empty if a net total is missing
-	seenNet   types.Money // the net total that the traveller saw
+	seen, now []sum // the amounts that Within compares; empty if a net total is missing
 }
 
 // OfferDiff lists the differences between two offers, or between an offer and an order. Its JSON is for logs and
@@ -29,12 +28,14 @@ type OfferChange struct {
 type OfferDiff struct {
 	// Changes are in the order of the types.OfferField constants; empty if nothing differs.
 	Changes []OfferChange `json:"changes"`
+
+	seenNet types.Money // the net total that the traveller saw
 }
 
 // MarshalJSON encodes nil Changes as an empty array.
 func (d OfferDiff) MarshalJSON() ([]byte, error) {
 	type plain OfferDiff
-	return json.Marshal(plain{append([]OfferChange{}, d.Changes...)})
+	return json.Marshal(plain{Changes: append([]OfferChange{}, d.Changes...)})
 }
 
 // Tolerance describes the changes that you accept without asking the traveller again. The zero value accepts an unchanged or
@@ -59,7 +60,7 @@ type Tolerance struct {
 // compared by value: 120.5 equals 120.50. A part that only one offer has is a difference. A nil offer has no parts.
 func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	seen, now = cmp.Or(seen, &types.RoomRatePkg{}), cmp.Or(now, &types.RoomRatePkg{})
-	var d OfferDiff
+	d := OfferDiff{seenNet: seen.TotalRate.NetRate}
 	d.amounts(types.OfferNetTotal, totals(&seen.TotalRate.NetRate), totals(&now.TotalRate.NetRate))
 	d.amounts(types.OfferGrossTotal, totals(seen.TotalRate.GrossRate), totals(now.TotalRate.GrossRate))
 	d.text(types.OfferRespectGrossRate, fmt.Sprint(seen.TotalRate.RespectGrossRate), fmt.Sprint(now.TotalRate.RespectGrossRate))
@@ -73,7 +74,7 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	d.text(types.OfferCheckOut, string(seen.CheckOut), string(now.CheckOut))
 	d.text(types.OfferPackaging, fmt.Sprint(seen.IncludesPackaging), fmt.Sprint(now.IncludesPackaging))
 	d.text(types.OfferRatePkgID, seen.RatePkgID, now.RatePkgID)
-	return d.from(seen)
+	return d
 }
 
 // CompareOrder lists where an order differs from the booked offer. A difference is not always an error: what the totals of
@@ -85,7 +86,7 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 // undocumented.
 func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 	offer, order = cmp.Or(offer, &types.RoomRatePkg{}), cmp.Or(order, &types.Order{})
-	var d OfferDiff
+	d := OfferDiff{seenNet: offer.TotalRate.NetRate}
 	textIfSet := func(field types.OfferField, seen, now string) {
 		if now != "" {
 			d.text(field, seen, now)
@@ -115,13 +116,13 @@ func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 	firstRoom(types.OfferPackaging, func(o *types.RoomRatePkg) string { return fmt.Sprint(o.IncludesPackaging) })
 	firstRoom(types.OfferRatePkgID, func(o *types.RoomRatePkg) string { return o.RatePkgID })
 	textIfSet(types.OfferCancelTime, "", string(order.CancelTime))
-	return d.from(offer)
+	return d
 }
 
 // Within reports whether t accepts all changes.
 func (d OfferDiff) Within(t Tolerance) bool {
+	limits := t.limits(d.seenNet)
 	return !slices.ContainsFunc(d.Changes, func(c OfferChange) bool {
-		limits := t.limits(c.seenNet)
 		tooHigh := func(rise types.Money) bool {
 			return slices.ContainsFunc(limits, func(limit types.Money) bool {
 				order, err := rise.Cmp(limit)
@@ -158,14 +159,6 @@ func (d OfferDiff) String() string {
 		texts[i] = fmt.Sprintf("%s: %s, was %s", c.Field, cmp.Or(c.Now, "nothing"), cmp.Or(c.Seen, "nothing"))
 	}
 	return strings.Join(texts, "; ")
-}
-
-// from stores, in each change, the net total that the traveller saw, because Within compares with this total.
-func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
-	for i := range d.Changes {
-		d.Changes[i].seenNet = seen.TotalRate.NetRate
-	}
-	return d
 }
 
 func (d *OfferDiff) text(field types.OfferField, seen, now string) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/clone"
 	"github.com/hotelstays/hotelstays-go/internal/hosts"
 )
 
@@ -190,7 +191,7 @@ func WithPriority(p Priority) SharedOption {
 // WithServiceFacts sets what you know about the service beyond its document. On a call the option replaces all facts of
 // the client. Book, Cancel, QueryOrders, Do and the helpers that make these calls accept the option.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
-	known := clone(&facts)
+	known := clone.Of(&facts)
 	return optServiceFacts.option("", func(s *settings) {
 		s.faults.serviceFacts(known)
 		s.ServiceFacts = known

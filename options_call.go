@@ -5,7 +5,6 @@ package hotelstays
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/clone"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -47,7 +47,7 @@ type CallOptions struct {
 func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	var set settings
 	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
-	return *clone(&set.CallOptions), set.faults.err("CallOptionsOf")
+	return *clone.Of(&set.CallOptions), set.faults.err("CallOptionsOf")
 }
 
 // optionRow is what the client knows about an option, besides its field in CallOptions.
@@ -120,7 +120,7 @@ var (
 	withToken = optionScope{"calls that send a token; a recovery uses the value of its Book", func(method Operation, row *operation) bool {
 		return row != nil && !row.noAuth && !oneOf(method, "RecoverBooking", "StepRecovery")
 	}}
-	inBookingFlow = optionScope{onlyMethods(flowOperations()...).methods, func(_ Operation, row *operation) bool {
+	inBookingFlow = optionScope{"HotelList, HotelRates, CheckAvail, Book and Cancel", func(_ Operation, row *operation) bool {
 		return row != nil && row.bookingFlow
 	}}
 	withFacts = optionScope{"Book, Cancel, QueryOrders and Do", func(method Operation, row *operation) bool {
@@ -131,12 +131,6 @@ var (
 			"BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher")
 	}}
 )
-
-func flowOperations() []Operation {
-	flow := maps.Clone(operations)
-	maps.DeleteFunc(flow, func(_ Operation, row *operation) bool { return !row.bookingFlow })
-	return slices.Sorted(maps.Keys(flow))
-}
 
 func onlyMethods(methods ...Operation) optionScope {
 	names := make([]string, len(methods))

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/clone"
 	"github.com/hotelstays/hotelstays-go/internal/paging"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -210,7 +211,7 @@ func (e *AmbiguousReferenceError) LogValue() slog.Value { return logValue(e) }
 
 // StatusMeanings returns the meanings of order states that WithServiceFacts gave to the client.
 func (c *Client) StatusMeanings() StatusMeanings {
-	if facts := clone(c.defaults.ServiceFacts); facts != nil {
+	if facts := clone.Of(c.defaults.ServiceFacts); facts != nil {
 		return facts.StatusMeanings
 	}
 	return StatusMeanings{}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/clone"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -64,7 +65,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 		SessionID:           req.SessionID,
 		Market:              set.Market,
 		UserRef:             set.UserRef,
-		Expect:              clone(req.Expect),
+		Expect:              clone.Of(req.Expect),
 	}
 }
 

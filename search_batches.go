@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hotelstays/hotelstays-go/internal/clone"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -93,7 +94,7 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	set := &b.set
 	set.BatchSize = cmp.Or(set.BatchSize, defaultBatchSize)
 	set.Parallelism = cmp.Or(set.Parallelism, defaultBatchParallelism)
-	if req = clone(req); req != nil {
+	if req = clone.Of(req); req != nil {
 		b.ids = req.HotelIDs
 		if len(b.ids) == 0 {
 			set.faults.add("hotelIds", "is required by HotelListBatches")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/hotelstays/hotelstays-go/internal/clone"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -30,7 +31,7 @@ type HotelListStream struct {
 // sent when a loop over Hotels begins. A stream yields one page, like HotelList. If the response has HasMore, make
 // another stream for the next PageNum, with Basic.SessionID as SessionID.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
-	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: c.collect("HotelListStream", operations[OpHotelList], opts)}
+	return &HotelListStream{client: c, ctx: ctx, req: clone.Of(req), set: c.collect("HotelListStream", operations[OpHotelList], opts)}
 }
 
 // NewHotelListStream returns a stream without a client, for tests of your code. Response returns resp, or an empty response

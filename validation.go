@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -203,6 +204,17 @@ func isCode(s string, n int) bool {
 
 func oneOf[T comparable](v T, known ...T) bool {
 	return slices.Contains(known, v)
+}
+
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Chan:
+		return rv.IsNil()
+	}
+	return false
 }
 
 func (f *faults) baseURL(raw string) (base string, loopback bool) {

@@ -1,11 +1,10 @@
-// Deep copies of the caller's values, and the test for a nil in an interface.
-
-package hotelstays
+// Package clone makes deep copies, so that a caller may change a value while the client uses its copy.
+package clone
 
 import "reflect"
 
-// clone returns a deep copy of v.
-func clone[T any](v *T) *T {
+// Of returns a deep copy of v.
+func Of[T any](v *T) *T {
 	if v == nil {
 		return nil
 	}
@@ -52,15 +51,4 @@ func unshare(v reflect.Value) {
 		}
 		v.Set(c)
 	}
-}
-
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Chan:
-		return rv.IsNil()
-	}
-	return false
 }
