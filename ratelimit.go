@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
@@ -105,62 +104,36 @@ type RateLimiterOptions struct {
 // Within an account, the first caller is served first. An account that waits alone gets all slots.
 func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 	opts = cmp.Or(opts, &RateLimiterOptions{})
-	return &processLimiter{margin: max(0, cmp.Or(opts.Margin, 10*time.Millisecond)), processes: max(1, opts.Processes),
-		weight: opts.Weight, windows: make(map[RateLimitKey]*ratelimit.Window)}
+	return &processLimiter{weight: opts.Weight, windows: ratelimit.Windows[RateLimitKey]{
+		Margin:    max(0, cmp.Or(opts.Margin, 10*time.Millisecond)),
+		Processes: max(1, opts.Processes),
+		Limit:     func(key RateLimitKey) int { return key.Operation.RateLimit() },
+	}}
 }
 
-// processLimiter has a window for each key that was used or paused. A key without a rate limit has a window only after a
-// pause.
 type processLimiter struct {
-	margin    time.Duration // see RateLimiterOptions
-	processes int
-	weight    func(account string) int
-	mu        sync.Mutex
-	windows   map[RateLimitKey]*ratelimit.Window
-}
-
-func (l *processLimiter) window(key RateLimitKey, pause bool) *ratelimit.Window {
-	limit := key.Operation.RateLimit()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	w := l.windows[key]
-	switch {
-	case w != nil:
-		return w
-	case limit > 0:
-		seconds := (l.processes + limit - 1) / limit
-		w = ratelimit.NewWindow(max(1, limit/l.processes), time.Duration(seconds)*time.Second, l.margin)
-	case pause:
-		w = ratelimit.NewWindow(1<<20, time.Second, 0) // a limit that no process reaches, so that only Pause has an effect
-	default:
-		return nil
-	}
-	l.windows[key] = w
-	return w
+	windows ratelimit.Windows[RateLimitKey]
+	weight  func(account string) int
 }
 
 func (l *processLimiter) Acquire(ctx context.Context, req RateLimitRequest) (Permit, error) {
-	w := l.window(req.Key, false)
-	if w == nil {
-		return unlimited{}, nil
-	}
 	caller := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	if l.weight != nil {
 		caller.Weight = l.weight(req.Account)
 	}
-	permit, err := w.Acquire(ctx, caller)
+	permit, err := l.windows.Acquire(ctx, req.Key, caller)
 	switch {
 	case errors.Is(err, ratelimit.ErrPaused):
 		return nil, fmt.Errorf("%w: %w", ErrRateLimited, err)
 	case err != nil:
 		return nil, err
+	case permit == nil:
+		return unlimited{}, nil
 	}
 	return permit, nil
 }
 
-func (l *processLimiter) Pause(key RateLimitKey, until time.Time) {
-	l.window(key, true).Pause(until)
-}
+func (l *processLimiter) Pause(key RateLimitKey, until time.Time) { l.windows.Pause(key, until) }
 
 type unlimited struct{}
 
