@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -241,20 +242,15 @@ type ReferenceReusedError struct {
 
 // Error names the reference and the difference.
 func (e *ReferenceReusedError) Error() string {
-	if e.Order == nil {
-		return fmt.Sprintf("hotelstays: %s: the order has other dates: %s", OpBook, e.What)
-	}
+	order := cmp.Or(e.Order, &types.Order{})
 	return fmt.Sprintf("hotelstays: %s: the order %q under reference %q has other dates: %s; check that order before you book again",
-		OpBook, e.Order.PlatformReferenceNo, e.Order.CustomerReferenceNo, e.What)
+		OpBook, order.PlatformReferenceNo, order.CustomerReferenceNo, e.What)
 }
 
 func (*ReferenceReusedError) kind() ErrorKind { return KindReferenceReused }
 
 func (e *ReferenceReusedError) details() details {
-	if e.Order == nil {
-		return details{operation: OpBook}
-	}
-	return details{operation: OpBook, reference: e.Order.CustomerReferenceNo}
+	return details{operation: OpBook, reference: cmp.Or(e.Order, &types.Order{}).CustomerReferenceNo}
 }
 
 // LogValue returns attributes for slog: the kind, the operation, the reference and the text.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/hosts"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
@@ -34,7 +35,10 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		maxBody:  defaultMaxBody,
 	}
 	eachOption(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
-	base, loopback := cfg.faults.baseURL(baseURL)
+	base, loopback, problem := hosts.BaseURL(baseURL)
+	if problem != "" {
+		cfg.faults.add("baseURL", "%s", problem)
+	}
 	cred = cfg.credential(cred)
 	if err := cfg.faults.err("New"); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 // check requires a list of orders, because an answer without a list does not prove that there are no orders.
 func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 	if resp.Orders == nil {
-		switch null := x.hasNullOrders(); {
+		switch null := len(x.Answer.Body) <= maxNoOrders && paging.IsNull(x.Answer.Body, "orders"); {
 		case null && !x.set.ServiceFacts.NullOrders:
 			return errNullOrders
 		case !null:
@@ -72,23 +72,6 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 		resp.more = x.signOfMore()
 	}
 	return nil
-}
-
-// hasNullOrders reports whether data.orders is null, and all other members of data are empty, because another member
-// could hold the orders. An answer above maxNoOrders bytes does not count. The decoder has already refused an
-// answer that has a name twice, or data or orders not in lower case.
-func (x *exchange) hasNullOrders() bool {
-	var env struct{ Data map[string]json.RawMessage }
-	body := x.Answer.Body
-	if len(body) > maxNoOrders || json.Unmarshal(body, &env) != nil || string(env.Data["orders"]) != "null" {
-		return false
-	}
-	for _, value := range env.Data {
-		if !paging.IsNothing(value) {
-			return false
-		}
-	}
-	return true
 }
 
 // signOfMore describes a sign that an answer without orders may be incomplete, or returns "".

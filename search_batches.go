@@ -51,18 +51,54 @@ func (e *BatchError) LogValue() slog.Value { return logValue(e) }
 //
 // A batch that fails yields a *BatchError with its ids. The other batches continue until ctx ends, or you leave the loop.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
-	b, err := c.batches(ctx, req, opts)
-	if err != nil {
+	set := c.collect("HotelListBatches", operations[OpHotelList], opts)
+	set.BatchSize = cmp.Or(set.BatchSize, defaultBatchSize)
+	set.Parallelism = cmp.Or(set.Parallelism, defaultBatchParallelism)
+	var ids []string
+	if req = clone.Of(req); req != nil {
+		ids = req.HotelIDs
+		if len(ids) == 0 {
+			set.faults.add("hotelIds", "is required by HotelListBatches")
+		}
+		set.faults.hotelIDs(ids)
+		if req.PageNum != 0 || req.Cursor != nil {
+			set.faults.add("pageNum", "and cursor must not be set, because every batch has its own pages")
+		}
+		req.HotelIDs = []string{"any"} // any valid id, because the real ids are checked above
+		req.PageSize = cmp.Or(req.PageSize, types.MaxListPageSize)
+	}
+	if err := checkCall(ctx, c, OpHotelList, req, set); err != nil {
 		return failedSeq[*HotelListResponse](err)
 	}
-	return helpedAll(ctx, c, "HotelListBatches", b.all)
+	return helpedAll(ctx, c, "HotelListBatches", func(ctx context.Context) iter.Seq2[*HotelListResponse, error] {
+		return c.batches(ctx, *req, ids, set)
+	})
 }
 
-func (b *batchSearch) all(ctx context.Context) iter.Seq2[*HotelListResponse, error] {
+type batchPage struct {
+	resp *HotelListResponse
+	err  error
+}
+
+func (c *Client) batches(ctx context.Context, req HotelListRequest, ids []string, set settings) iter.Seq2[*HotelListResponse, error] {
 	return func(yield func(*HotelListResponse, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		pages := make(chan batchPage)
-		go b.run(ctx, pages)
+		go func() {
+			defer close(pages)
+			var batches sync.WaitGroup
+			defer batches.Wait()
+			underWay := make(chan struct{}, set.Parallelism)
+			for batch := range slices.Chunk(ids, set.BatchSize) {
+				underWay <- struct{}{}
+				batches.Go(func() {
+					if err := c.batch(ctx, req, batch, set, pages); err != nil {
+						pages <- batchPage{nil, &BatchError{HotelIDs: batch, Err: err}}
+					}
+					<-underWay
+				})
+			}
+		}()
 		defer func() { // runs even if the caller leaves the loop
 			cancel()
 			for range pages {
@@ -76,62 +112,11 @@ func (b *batchSearch) all(ctx context.Context) iter.Seq2[*HotelListResponse, err
 	}
 }
 
-type batchPage struct {
-	resp *HotelListResponse
-	err  error
-}
-
-type batchSearch struct {
-	client  *Client
-	request HotelListRequest // the caller's request without its HotelIDs
-	ids     []string
-	set     settings
-}
-
-// batches validates the request and the options once, before any batch is sent.
-func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
-	b := &batchSearch{client: c, set: c.collect("HotelListBatches", operations[OpHotelList], opts)}
-	set := &b.set
-	set.BatchSize = cmp.Or(set.BatchSize, defaultBatchSize)
-	set.Parallelism = cmp.Or(set.Parallelism, defaultBatchParallelism)
-	if req = clone.Of(req); req != nil {
-		b.ids = req.HotelIDs
-		if len(b.ids) == 0 {
-			set.faults.add("hotelIds", "is required by HotelListBatches")
-		}
-		set.faults.hotelIDs(b.ids)
-		if req.PageNum != 0 || req.Cursor != nil {
-			set.faults.add("pageNum", "and cursor must not be set, because every batch has its own pages")
-		}
-		req.HotelIDs = []string{"any"} // any valid id, because the real ids are checked above
-		req.PageSize = cmp.Or(req.PageSize, types.MaxListPageSize)
-		b.request = *req
-	}
-	return b, checkCall(ctx, c, OpHotelList, req, *set)
-}
-
-func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
-	defer close(pages)
-	var batches sync.WaitGroup
-	underWay := make(chan struct{}, b.set.Parallelism)
-	for ids := range slices.Chunk(b.ids, b.set.BatchSize) {
-		underWay <- struct{}{}
-		batches.Go(func() {
-			if err := b.search(ctx, ids, pages); err != nil {
-				pages <- batchPage{nil, &BatchError{HotelIDs: ids, Err: err}}
-			}
-			<-underWay
-		})
-	}
-	batches.Wait()
-}
-
-// search searches one batch. An error ends only this batch.
-func (b *batchSearch) search(ctx context.Context, ids []string, pages chan<- batchPage) (err error) {
-	defer transport.Recovered(&err, b.client.log, string(OpHotelList))
-	req := b.request
+// batch searches one batch. An error ends only this batch.
+func (c *Client) batch(ctx context.Context, req HotelListRequest, ids []string, set settings, pages chan<- batchPage) (err error) {
+	defer transport.Recovered(&err, c.log, string(OpHotelList))
 	req.HotelIDs = ids
-	for resp, err := range b.client.pages(ctx, req, b.set) {
+	for resp, err := range c.pages(ctx, req, set) {
 		if err != nil {
 			return err
 		}

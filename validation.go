@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -138,11 +137,8 @@ func (f *faults) session(id string, required bool) {
 
 func (f *faults) hotelIDs(ids []string) {
 	for i, id := range ids {
-		if strings.TrimSpace(id) == "" {
-			f.add(fmt.Sprintf("hotelIds[%d]", i), "is empty")
-		}
+		f.required(fmt.Sprintf("hotelIds[%d]", i), id)
 	}
-	f.texts("hotelIds", ids)
 }
 
 func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) {
@@ -215,28 +211,6 @@ func isNil(v any) bool {
 		return rv.IsNil()
 	}
 	return false
-}
-
-func (f *faults) baseURL(raw string) (base string, loopback bool) {
-	u, err := url.Parse(raw)
-	switch {
-	case raw == "":
-		f.add("baseURL", "is empty; use a URL such as https://host.example")
-		return "", false
-	case err != nil || u.Hostname() == "":
-		f.add("baseURL", "is not a URL with a scheme and a host, such as https://host.example")
-		return "", false
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		f.add("baseURL", "must not contain a user, a query or a fragment")
-		return "", false
-	}
-	loopback = hosts.IsLoopback(u.Hostname())
-	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
-		f.add("baseURL", "must be https; only loopback may be http")
-	}
-	// Each base URL gets one spelling, because rate limits, shared tokens and recoveries belong to a base URL.
-	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
-	return strings.TrimRight(u.String(), "/"), loopback
 }
 
 func headerProblem(value string) string {

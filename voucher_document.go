@@ -140,13 +140,13 @@ func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir 
 }
 
 func (f tempFile) renameTo(path string) error {
-	detail, err := "the verified document could not be written", errors.Join(f.Sync(), f.File.Close())
+	err := errors.Join(f.Sync(), f.File.Close())
 	if err == nil {
-		detail, err = "the verified document could not be renamed", os.Rename(f.Name(), path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		_ = f.Close()
-		return &VoucherError{Err: err, Detail: detail}
+		return &VoucherError{Err: err, Detail: "the verified document could not be written"}
 	}
 	return nil
 }
@@ -170,18 +170,12 @@ func unsignedVoucher(v *types.Voucher) error {
 
 var errVoucherSize = errors.New("the document's size is outside the limits")
 
-// sizeSlack is how many bytes a document may have beyond the size that its voucher states, if its digest is right.
-const sizeSlack = 64 << 10
-
 // copyDocument copies a document to w and verifies it. It reads at most one byte more than the size limit.
 func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links redact.Links) error {
 	sum := sha256.New()
 	limit := set.MaxVoucherBytes
-	switch {
-	case v.Signature == nil:
+	if v.Signature == nil {
 		limit = v.ByteSize
-	case v.ByteSize > 0 && limit-v.ByteSize > sizeSlack:
-		limit = v.ByteSize + sizeSlack
 	}
 	document = io.LimitReader(document, min(limit, math.MaxInt64-1)+1)
 	size, err := io.Copy(io.MultiWriter(w, sum), document)

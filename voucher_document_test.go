@@ -437,11 +437,6 @@ func TestDocumentIsNotReadBeyondTheSizeLimit(t *testing.T) {
 	assert.Zero(t, w.Len())
 
 	read = 0
-	err = client.DownloadVoucher(t.Context(), service.voucher(1), &w)
-	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
-	assert.Equal(t, len(voucherDoc)+64<<10+1, read, "the stated size, 64 KiB and one byte")
-
-	read = 0
 	err = client.DownloadVoucher(t.Context(), edited(*service.voucher(1), unsigned), &w, hotelstays.WithUnsignedVouchers())
 	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
 	assert.Equal(t, len(voucherDoc)+1, read, "without a digest, the stated size and one byte")
@@ -655,7 +650,7 @@ func TestSaveVoucherReportsAPathThatCannotBeWritten(t *testing.T) {
 	assertFiles(t, dir)
 
 	_, err = client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, strings.Repeat("x", 300)))
-	assert.ErrorContains(t, err, "could not be renamed")
+	assert.ErrorContains(t, err, "rename ")
 	assertFiles(t, dir)
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,4 +1,4 @@
-// Package hosts decides which hosts are public, and connects only to public addresses.
+// Package hosts decides which hosts are public and which URLs are valid, and connects only to public addresses.
 package hosts
 
 import (
@@ -35,6 +35,26 @@ func Problem(host string) string {
 		return "its host is an IP address in an unusual notation; write it as four decimal numbers"
 	}
 	return ""
+}
+
+// BaseURL returns the single spelling of a base URL, whether the URL leads to this machine, and why the URL is not a base URL,
+// or "". Rate limits, shared tokens and recoveries belong to a base URL, so each base URL gets one spelling.
+func BaseURL(raw string) (base string, loopback bool, problem string) {
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		return "", false, "is empty; use a URL such as https://host.example"
+	case err != nil || u.Hostname() == "":
+		return "", false, "is not a URL with a scheme and a host, such as https://host.example"
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "", false, "must not contain a user, a query or a fragment"
+	}
+	loopback = IsLoopback(u.Hostname())
+	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
+		problem = "must be https; only loopback may be http"
+	}
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
+	return strings.TrimRight(u.String(), "/"), loopback, problem
 }
 
 // CallbackProblem returns why a URL is not a callback URL of the API document, or "".

@@ -1,4 +1,4 @@
-// Signs that an answer without items may be incomplete.
+// What an answer without items proves.
 
 package paging
 
@@ -38,7 +38,7 @@ func signOfMore(object []byte, below ...string) string {
 		name, _ := token.(string)
 		has := func(word string) bool { return strings.Contains(strings.ToLower(name), word) }
 		switch {
-		case IsNothing(value):
+		case isNothing(value):
 		case slices.Contains(namesOfMore, wordSeparators.Replace(strings.ToLower(name))):
 			return strconv.Quote(name)
 		case len(below) > 0 && has(below[0]) && value[0] == '{':
@@ -52,7 +52,22 @@ func signOfMore(object []byte, below ...string) string {
 	return ""
 }
 
-// IsNothing reports whether a JSON value is empty, zero, false or null.
-func IsNothing(value json.RawMessage) bool {
+func isNothing(value json.RawMessage) bool {
 	return slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value))
+}
+
+// IsNull reports whether a list in the data of an answer is null, and all other members of data are empty, because another
+// member could hold the items. The decoder has already refused an answer that has a name twice, or data or the list not in
+// lower case.
+func IsNull(answer []byte, list string) bool {
+	var env struct{ Data map[string]json.RawMessage }
+	if json.Unmarshal(answer, &env) != nil || string(env.Data[list]) != "null" {
+		return false
+	}
+	for _, value := range env.Data {
+		if !isNothing(value) {
+			return false
+		}
+	}
+	return true
 }
