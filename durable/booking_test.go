@@ -61,27 +61,6 @@ const proven = 10*time.Minute + ClockMargin
 // bookedBy is the maximum time between start and the end of Book, for the booking started().
 const bookedBy = time.Minute + ClockMargin
 
-func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
-	for name, tc := range map[string]struct {
-		after time.Duration
-		want  Phase
-		due   time.Duration
-	}{
-		"waiting":    {time.Hour, PhaseWaiting, ClockMargin}, // a worker sends the booking ClockMargin after start
-		"booking":    {bookedBy - 1, PhaseBooking, bookedBy},
-		"polling":    {0, PhasePolling, 30 * time.Second},
-		"taken over": {0, PhasePolling, time.Minute},
-		"found":      {0, phaseEnded, 30 * time.Second},
-		"absent":     {0, phaseEnded, 30 * time.Second},
-		"abandoned":  {0, phaseEnded, 30 * time.Second},
-	} {
-		assert.Equal(t, tc.want, bookings[name].Phase(after(tc.after)), name)
-		assert.Equal(t, after(tc.due), bookings[name].Due, name)
-	}
-	assert.Equal(t, PhasePolling, started().Phase(after(bookedBy)), "Book has ended")
-	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt, "nothing was sent, so the next poll proves absence")
-}
-
 // A process was frozen after its Book had ended. When it hands over, polls of other processes have already proven absence.
 func TestLateHandOverReopensAnAbsentBookingOnlyIfBookEndedLater(t *testing.T) {
 	absent := started() // the Book of this booking may run until bookedBy

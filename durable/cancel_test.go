@@ -372,36 +372,6 @@ func TestCancellationCancelsOnlyTheOrderOfItsRound(t *testing.T) {
 	assert.Equal(t, []any{3, "order-1"}, []any{bound.Round, bound.PlatformReferenceNo}, "an older version has stored it")
 }
 
-func TestNextRoundEndsAnUnsentCancellation(t *testing.T) {
-	named := waitingCancel(t, "")
-	named.Round, named.PlatformReferenceNo = 0, "order-9"
-	hasEnded, lost, sentNamed := waitingCancel(t, ""), sendingCancel(t), sendingCancel(t)
-	hasEnded.Ending, sentNamed.Round = CancelDone, 0
-	lost = lost.answered(after(time.Minute), nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpCancel}, states)
-	at := after(time.Hour)
-	for name, tc := range map[string]struct {
-		c    cancellation
-		ends bool
-		err  error
-	}{
-		"the cancellation waits":                                        {waitingCancel(t, ""), true, nil},
-		"the cancellation sends Cancel":                                 {sendingCancel(t), false, ErrAlreadyCancelling},
-		"the answer to Cancel is lost":                                  {lost, false, ErrAlreadyCancelling},
-		"the cancellation has ended":                                    {hasEnded, false, nil},
-		"the cancellation waits, and the caller named the order":        {named, true, nil},
-		"the cancellation sends Cancel, and the caller named the order": {sentNamed, false, ErrAlreadyCancelling},
-	} {
-		next, err := tc.c.bookingBegins(at)
-		assert.Equal(t, tc.err, err, name)
-		if !tc.ends {
-			assert.Equal(t, tc.c, next, name)
-			continue
-		}
-		assert.Equal(t, []any{CancelRefused, at}, []any{next.Ending, next.Due}, name)
-		assert.ErrorIs(t, next.err(), ErrNothingToCancel, name)
-	}
-}
-
 func TestLaterCancellationIsNotMistakenForAnEarlierCancellation(t *testing.T) {
 	first := waitingCancel(t, "")
 	later, older, second := first, first, first

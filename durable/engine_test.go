@@ -197,12 +197,6 @@ func (e *engine) cancel(req durable.CancelOrder) error {
 	return e.store.InTx(e.t.Context(), false, func(ctx context.Context, tx *memstore.Tx) error { return e.CancelTx(ctx, tx, req) })
 }
 
-func textOf(t *testing.T, state any) []byte {
-	text, err := json.Marshal(state)
-	require.NoError(t, err)
-	return text
-}
-
 func (e *engine) id(kind durable.Kind, reference string) durable.ID {
 	return durable.ID{Account: e.Account(), Kind: kind, Reference: reference}
 }
@@ -213,11 +207,32 @@ func (e *engine) row(kind durable.Kind, reference string) *durable.Row {
 	return row
 }
 
+// change changes a row, like another process or a person.
+func (e *engine) change(kind durable.Kind, reference string, change func(row *durable.Row)) {
+	row := e.row(kind, reference)
+	change(row)
+	e.store.Put(*row)
+}
+
+// dueIn makes a row of ref-1 due later.
+func (e *engine) dueIn(d time.Duration, kind durable.Kind) {
+	e.change(kind, "ref-1", func(row *durable.Row) { row.Due = time.Now().Add(d) })
+}
+
 // edit changes the state of a row of ref-1, like another version of this package or a person.
 func (e *engine) edit(kind durable.Kind, old, with string) {
-	row := e.row(kind, "ref-1")
-	row.State = []byte(strings.Replace(string(row.State), old, with, 1))
-	e.store.Put(*row)
+	e.change(kind, "ref-1", func(row *durable.Row) { row.State = []byte(strings.Replace(string(row.State), old, with, 1)) })
+}
+
+// changeBooking changes the row and the booking of ref-1.
+func (e *engine) changeBooking(change func(row *durable.Row, b *durable.StoredBooking)) {
+	e.change(durable.KindBooking, "ref-1", func(row *durable.Row) {
+		b := e.booking()
+		change(row, &b)
+		var err error
+		row.State, err = json.Marshal(b)
+		require.NoError(e.t, err)
+	})
 }
 
 func (e *engine) booking() (b durable.StoredBooking) {
@@ -324,13 +339,12 @@ func TestLateResultOfBookNeverLosesAnOrder(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
 				e.begin("ref-1")
 				e.book = func() (*hotelstays.BookingOutcome, error) {
-					row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
-					b.Round = tc.round
-					if b.Ending = tc.ending; tc.ending != "" {
-						row.Life = durable.Over
-					}
-					row.State, _ = json.Marshal(b)
-					e.store.Put(*row)
+					e.changeBooking(func(row *durable.Row, b *durable.StoredBooking) {
+						b.Round = tc.round
+						if b.Ending = tc.ending; tc.ending != "" {
+							row.Life = durable.Over
+						}
+					})
 					return tc.book()
 				}
 				_, err := e.Send(t.Context(), "ref-1")
@@ -515,9 +529,7 @@ func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 		}
 		for reference, due := range map[string]time.Time{"a first": time.Now().Add(-time.Hour), "z last": time.Now().Add(time.Second)} {
 			e.begin(reference) // a worker, and not the caller, sends the booking
-			row := e.row(durable.KindBooking, reference)
-			row.Due = due
-			e.store.Put(*row)
+			e.change(durable.KindBooking, reference, func(row *durable.Row) { row.Due = due })
 		}
 		require.NoError(t, e.beginTx(requestOf("ref-5"), hotelstays.WithUserRef("user")))
 		_, err := e.Send(t.Context(), "ref-5")

@@ -21,9 +21,7 @@ func TestListContinuesAfterUnreadableRows(t *testing.T) {
 		for i := range 350 {
 			reference := fmt.Sprintf("%03d", i)
 			if e.begin(reference); i < 250 {
-				row := e.row(durable.KindBooking, reference)
-				row.State = []byte("{")
-				e.store.Put(*row)
+				e.change(durable.KindBooking, reference, func(row *durable.Row) { row.State = []byte("{") })
 			}
 		}
 		pages := 0

@@ -137,9 +137,7 @@ func TestProcessWithoutOnCancelAndOnOrderWakesCancellationsAndOrders(t *testing.
 		require.NoError(t, e.cancel(toCancel))
 		kinds := []durable.Kind{durable.KindCancel, durable.KindOrder}
 		for _, kind := range kinds {
-			row := e.row(kind, "ref-1")
-			row.Due = time.Now().Add(time.Hour)
-			e.store.Put(*row)
+			e.dueIn(time.Hour, kind)
 		}
 		e.reopen(func(o *options) { o.OnCancel, o.OnOrder = nil, nil })
 		require.NoError(t, e.Wake(t.Context(), "ref-1"))
@@ -150,56 +148,44 @@ func TestProcessWithoutOnCancelAndOnOrderWakesCancellationsAndOrders(t *testing.
 }
 
 func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
+	wake := func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }
 	for name, tc := range map[string]struct {
 		kind    durable.Kind
 		prepare func(e *engine)
 		wake    func(e *engine) error
 	}{
-		"Wake of a booking":  {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
-		"Retry of a booking": {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Retry(e.t.Context(), "ref-1") }},
+		"Wake of a booking":        {durable.KindBooking, (*engine).lose, wake},
+		"Wake of a followed order": {durable.KindOrder, (*engine).booked, wake},
+		"Retry of a booking":       {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Retry(e.t.Context(), "ref-1") }},
 		"Wake of a cancellation": {durable.KindCancel, func(e *engine) {
 			e.booked()
 			require.NoError(e.t, e.cancel(toCancel))
 			e.orders = func([]string) ([]types.Order, error) { return nil, nil }
-			_, err := e.work(durable.KindCancel)
-			require.NoError(e.t, err)
-		}, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
-		"Wake of a followed order": {durable.KindOrder, func(e *engine) {
-			e.booked()
-		}, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
+			e.stepOf(durable.KindCancel)
+		}, wake},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
 				tc.prepare(e)
-				row := e.row(tc.kind, "ref-1")
-				row.Due = time.Now().Add(time.Hour)
-				e.store.Put(*row)
-				e.orders = func([]string) ([]types.Order, error) { return nil, nil }
+				e.dueIn(time.Hour, tc.kind)
 				e.reopen(func(o *options) {
 					if o.PollInterval = time.Hour; tc.kind == durable.KindCancel {
 						o.OnOrder = nil
 					}
 				})
-				polls := 0
+				var looks atomic.Int32
+				e.orders = func([]string) ([]types.Order, error) { looks.Add(1); return nil, nil }
 				e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
-					e.note(func() { polls++ })
+					looks.Add(1)
 					return polled(hotelstays.BookingFound, nil)(r)
 				}
-				looks := func() (n int) {
-					e.note(func() { n = len(e.asked) + polls })
-					return n
-				}
-				ctx, stop := context.WithCancel(t.Context())
-				go func() {
-					time.Sleep(time.Minute)
-					before := looks()
+				time.AfterFunc(time.Minute, func() {
+					before := looks.Load()
 					assert.NoError(t, tc.wake(e))
 					synctest.Wait()
-					assert.Greater(t, looks(), before, "Run looks immediately")
-					stop()
-				}()
-				assert.NoError(t, e.Run(ctx, e.store))
-				synctest.Wait()
+					assert.Greater(t, looks.Load(), before, "Run looks immediately")
+				})
+				e.runFor(2 * time.Minute)
 			})
 		})
 	}
@@ -207,9 +193,7 @@ func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 		e.booked()
 		require.NoError(t, e.cancel(toCancel))
 		e.orders = orderOne
-		followed := e.row(durable.KindOrder, "ref-1")
-		followed.Due = time.Now().Add(time.Hour)
-		e.store.Put(*followed)
+		e.dueIn(time.Hour, durable.KindOrder)
 		_, err := e.work(durable.KindCancel)
 		require.NoError(t, err)
 		assert.False(t, e.row(durable.KindOrder, "ref-1").Due.After(time.Now()), "Cancel makes its followed order due")
@@ -369,10 +353,7 @@ func TestPollStoresOnlyAnOrderIfItsRowHasChanged(t *testing.T) {
 	wake := func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) }
 	ends := func(as durable.Ending) func(e *engine) {
 		return func(e *engine) {
-			row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
-			b.Ending, row.Life = as, durable.Over
-			row.State = textOf(e.t, b)
-			e.store.Put(*row)
+			e.changeBooking(func(row *durable.Row, b *durable.StoredBooking) { b.Ending, row.Life = as, durable.Over })
 		}
 	}
 	begins := func(e *engine) {
@@ -483,10 +464,10 @@ func TestSingleProcessPollsInterruptedBookingsImmediately(t *testing.T) {
 // interrupted begins ref-1, and the process dies during Book. Book has certainly ended after the duration within.
 func (e *engine) interrupted(within time.Duration) {
 	e.begin("ref-1")
-	row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
-	b.BookBy = time.Now().Add(within)
-	row.State, row.Due, row.Sealed = textOf(e.t, b), b.BookBy, nil
-	e.store.Put(*row)
+	e.changeBooking(func(row *durable.Row, b *durable.StoredBooking) {
+		b.BookBy = time.Now().Add(within)
+		row.Due, row.Sealed = b.BookBy, nil
+	})
 }
 
 // The dead process cannot report the booking, so the worker that polls first logs it.
@@ -577,9 +558,7 @@ func TestUnknownOutcomeOfBookIsStoredForWorkersOrLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
 		e.book = func() (*hotelstays.BookingOutcome, error) {
-			row := e.row(durable.KindBooking, "ref-1")
-			row.State = []byte("{")
-			e.store.Put(*row)
+			e.change(durable.KindBooking, "ref-1", func(row *durable.Row) { row.State = []byte("{") })
 			return lostAnswer()
 		}
 		_, err := e.Send(t.Context(), "ref-1")
@@ -837,9 +816,7 @@ func TestUnreadableRowTakesNoWorker(t *testing.T) {
 		e.reopen(func(o *options) { o.MaxWorkers = 1 })
 		e.book = found
 		e.begin("bad")
-		row := e.row(durable.KindBooking, "bad")
-		row.State = []byte("{")
-		e.store.Put(*row)
+		e.change(durable.KindBooking, "bad", func(row *durable.Row) { row.State = []byte("{") })
 		time.Sleep(time.Second)
 		e.begin("ref-1")
 		time.Sleep(time.Hour)
