@@ -372,6 +372,29 @@ func TestCancellationCancelsOnlyTheOrderOfItsRound(t *testing.T) {
 	assert.Equal(t, []any{3, "order-1"}, []any{bound.Round, bound.PlatformReferenceNo}, "an older version has stored it")
 }
 
+func TestNextRoundEndsAnUnsentCancellation(t *testing.T) {
+	at, hasEnded := after(time.Hour), waitingCancel(t, "")
+	hasEnded.Ending = CancelDone
+	for name, tc := range map[string]struct {
+		c    cancellation
+		ends bool
+		err  error
+	}{
+		"the cancellation waits":        {waitingCancel(t, ""), true, nil},
+		"the cancellation sends Cancel": {sendingCancel(t), false, ErrAlreadyCancelling},
+		"the cancellation has ended":    {hasEnded, false, nil},
+	} {
+		next, err := tc.c.bookingBegins(at)
+		assert.Equal(t, tc.err, err, name)
+		if !tc.ends {
+			assert.Equal(t, tc.c, next, name)
+			continue
+		}
+		assert.Equal(t, []any{CancelRefused, at}, []any{next.Ending, next.Due}, name)
+		assert.ErrorIs(t, next.err(), ErrNothingToCancel, name)
+	}
+}
+
 func TestLaterCancellationIsNotMistakenForAnEarlierCancellation(t *testing.T) {
 	first := waitingCancel(t, "")
 	later, older, second := first, first, first

@@ -9,6 +9,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// One worker stays free for each other kind of row that has no worker. A kind without a worker may take the last free
+// worker.
+func TestSharesReserveAWorkerForEachKindOfRow(t *testing.T) {
+	for _, tc := range []struct{ total, bookings, cancels, orders, free int }{
+		{10, 0, 0, 0, 8},
+		{10, 0, 1, 0, 8},
+		{10, 1, 1, 1, 7},
+		{10, 8, 0, 0, 0},
+		{10, 9, 0, 0, 0},
+		{10, 0, 4, 4, 2},
+		{10, 0, 6, 4, 0},
+		{10, 0, 9, 0, 1},
+		{3, 0, 0, 0, 2},
+		{2, 0, 0, 0, 2},
+		{1, 0, 0, 0, 1},
+		{1, 1, 0, 0, 0},
+	} {
+		s := newShares(tc.total, []Kind{KindBooking, KindCancel, KindOrder}, false)
+		for kind, running := range map[Kind]int{KindBooking: tc.bookings, KindCancel: tc.cancels, KindOrder: tc.orders} {
+			for range running + 1 {
+				s.take(kind, "")
+			}
+			s.give(kind, "")
+		}
+		assert.Equal(t, tc.free, s.free(KindBooking), "%+v", tc)
+	}
+}
+
 func TestAccountGetsAnotherWorkerOnlyIfMoreWorkersAreFreeThanTheAccountHas(t *testing.T) {
 	s := newShares(5, []Kind{KindBooking}, true)
 	for _, account := range []string{"a", "a", "a", "b", "c", "a"} {

@@ -121,7 +121,7 @@ func (v *visit) cancel(w, slot int) {
 		v.to(w, Request, "sends Cancel", func(s *state) {
 			s.cancelsSent++
 			if !v.requested(s, slot) {
-				s.broken = wrongCancel
+				s.broken = WrongCancel
 			}
 			s.cancelProgress, s.cancelSlot, s.cancelBy = inFlight, int8(slot), max(limit, 0)+v.within()
 			s.workers[w].activity = awaiting
@@ -261,7 +261,7 @@ func (v *visit) act(c call, worker int, do string, then func(s *state)) {
 	err := v.runToEnd(&s, c, max(worker, 0))
 	switch {
 	case err != nil && c == cancels && errors.Is(err, durable.ErrNothingToCancel) && s.orders() > 0:
-		v.to(-1, "", do+", which is refused", func(s *state) { s.broken = falseRefusal })
+		v.to(-1, "", do+", which is refused", func(s *state) { s.broken = FalseEnding })
 	case s.rows != v.from.rows:
 		v.to(worker, "", do, func(to *state) {
 			*to = s

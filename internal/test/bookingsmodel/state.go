@@ -37,20 +37,7 @@ type state struct {
 	foundSlot        int8     // index of the order with which the booking ended as found
 	seen             revision // the revision of the order that the caller has received last
 	unfollowed       bool
-	broken           broken
-}
-
-// broken is the promise that a step has broken, or 0.
-type broken uint8
-
-const (
-	wrongCancel broken = iota + 1
-	falseRefusal
-	wrongChange
-)
-
-func (b broken) String() string {
-	return [...]string{"", WrongCancel, FalseEnding, WrongChange}[b]
+	broken           string // the invariant that a step has violated, or empty
 }
 
 // book is a Book and the order that it may make.
@@ -92,14 +79,8 @@ const (
 
 // compare sorts workers, because the search treats two workers with the same clock as interchangeable.
 func (a worker) compare(b worker) int {
-	n := func(is bool) int {
-		if is {
-			return 1
-		}
-		return 0
-	}
 	return cmp.Or(cmp.Compare(b.history, a.history), cmp.Compare(a.age, b.age), cmp.Compare(a.activity, b.activity),
-		n(a.standing)-n(b.standing), cmp.Compare(a.slot, b.slot), cmp.Compare(a.recovery, b.recovery))
+		count(a.standing)-count(b.standing), cmp.Compare(a.slot, b.slot), cmp.Compare(a.recovery, b.recovery))
 }
 
 func (s *state) idle() bool { return s.workers[0].history == 0 && s.workers[1].history == 0 }

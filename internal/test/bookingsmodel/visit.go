@@ -187,7 +187,7 @@ func (v *visit) deliver(s *state, t deliveries) {
 		s.cancelDeliveries, s.cancelDone = s.cancelDeliveries+1, t.cancel == durable.CancelDone
 	case t.changed:
 		if t.slot != s.foundSlot || t.revision <= s.seen || t.before != 0 && t.before != s.seen {
-			s.broken = wrongChange
+			s.broken = WrongChange
 		}
 		s.seen = t.revision
 	}

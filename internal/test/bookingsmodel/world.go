@@ -252,7 +252,7 @@ func (m *model) violated(s state) string {
 	cancelled := s.foreign.cancelled() || s.books[0].revision.cancelled() || s.books[1].revision.cancelled()
 	f := m.rows[s.rows[followed]]
 	for _, invariant := range [...]invariant{
-		{s.broken.String(), s.broken != 0},
+		{s.broken, s.broken != ""},
 		{TwoOrders, s.orders() > 1},
 		{FalseAbsent, (s.ending == durable.EndingAbsent || s.ending == durable.EndingFailed) && s.mayCome()},
 		{Twice, s.delivered > 1 || s.cancelDeliveries > 1},
