@@ -274,27 +274,6 @@ func TestTraceIDComesFromTheContext(t *testing.T) {
 	})
 }
 
-func TestMaxAttemptsLimitsTheRequestsOfACall(t *testing.T) {
-	for _, row := range []struct {
-		client []hotelstays.Option
-		call   []hotelstays.CallOption
-		sent   int
-	}{
-		{nil, []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}, 1},
-		{nil, nil, 4},
-		{[]hotelstays.Option{hotelstays.WithMaxAttempts(1)}, []hotelstays.CallOption{hotelstays.WithMaxAttempts(3)}, 3},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			srv, _ := newSandbox(t)
-			fault := status(503, "")
-			fault.Operation, fault.Times = hotelstays.OpDestinations, 10
-			srv.Inject(fault)
-			assert.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), newClient(t, srv, ticketOf(srv), row.client...), row.call...))
-			assert.Equal(t, row.sent, srv.Ledger().Count(hotelstays.OpDestinations))
-		})
-	}
-}
-
 // The error says what to use instead, and quotes no value.
 func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
 	const reserved = "only the client sets"

@@ -3,7 +3,6 @@
 package hotelstays_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -262,11 +261,9 @@ func TestErrorOfAMismatchNamesEachPath(t *testing.T) {
 		name, data, want string
 	}{
 		{hotelstays.OpTicket, "Ticket", `{"ticket":["CANARY"]}`, "data.ticket: want string, got array"},
-		{hotelstays.OpDestinations, "Destinations", `{"destinations":"CANARY"}`, "data.destinations: want array, got string"},
 		{hotelstays.OpHotelsMetadata, "HotelsMetadata", `{"hotelsMetadata":[{},{"rating":"CANARY"}],"page":{"total":1.5,"hasMore":"CANARY"}}`,
 			"data.hotelsMetadata[1].rating: want number, got string; data.page.total: want integer, got number; " +
 				"data.page.hasMore: want boolean, got string"},
-		{hotelstays.OpHotelList, "HotelList", `{"list":"CANARY","basic":{"sessionId":"s"}}`, "data.list: want array, got string"},
 		{hotelstays.OpHotelList, "HotelList without an end", `{"list":[{"rating":"CANARY"}],"basic":{"sessionId":"s"},"hasMore":"CANARY"}`,
 			"data.list[0].rating: want number, got string; data.hasMore: want boolean, got string"},
 		{hotelstays.OpCheckAvail, "CheckAvail of text as a number", `{"status":1,"roomRatePkg":{"ratePkgId":7777777}}`,
@@ -277,8 +274,6 @@ func TestErrorOfAMismatchNamesEachPath(t *testing.T) {
 			`{"exchangeRateSnapshot":{"usd":{"CANARY":true,"Eur":1,"a b":{},"e\nu":"x"}}}`,
 			"data.exchangeRateSnapshot.usd.*: want number, got boolean; data.exchangeRateSnapshot.usd.*: want number, got object; " +
 				"data.exchangeRateSnapshot.usd.*: want number, got string"},
-		{hotelstays.OpOrderVoucher, "OrderVoucher", `{"status":"GENERATED","voucher":{"byteSize":"CANARY","signature":{"digest":77777}}}`,
-			"data.voucher.byteSize: want integer, got string; data.voucher.signature.digest: want string, got number"},
 		{hotelstays.OpQueryOrders, "QueryOrders", `{"orders":[{"customerReferenceNo":"r"},null]}`, "data.orders[1]: want object, got null"},
 		{hotelstays.OpCheckAvail, "code", ``, "code: want integer, got string"},
 	}
@@ -509,14 +504,10 @@ func TestOAuthAnswerMayHaveNoEnvelope(t *testing.T) {
 		{"an OAuth error with HTTP 200", 200, `{"error":"invalid_scope"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope"},
 		{"an error in an envelope", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []error{hotelstays.ErrInvalidScope},
 			"invalid_scope: booking:write"},
-		{"an error in an envelope with HTTP 200", 200, `{"code":100009999,"msg":"invalid_scope"}`, []error{hotelstays.ErrInvalidScope},
-			"invalid_scope"},
 		{"another OAuth error", 401, `{"error":"invalid_client"}`, []error{hotelstays.ErrUnauthorized}, "invalid_client"},
-		{"another error in an envelope", 401, `{"code":100000401,"msg":"refused"}`, []error{hotelstays.ErrUnauthorized}, "refused"},
 		{"only a message", 200, `{"msg":"client suspended"}`, nil, "client suspended"},
 		{"an error beside a token", 200, `{"access_token":"opaque","error":"invalid_client"}`, nil, "invalid_client"},
 		{"a refusal beside a token", 200, `{"code":100000401,"msg":"m","access_token":"opaque"}`, []error{hotelstays.ErrUnauthorized}, "m"},
-		{"a failure beside a token", 500, `{"access_token":"opaque"}`, nil, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			resp, err := ask(row.status, row.body)
@@ -534,21 +525,6 @@ func TestOAuthAnswerMayHaveNoEnvelope(t *testing.T) {
 		assert.Nil(t, resp, body)
 		require.ErrorAs(t, err, new(*hotelstays.DecodeError), body)
 	}
-}
-
-// A response must not change when the client reads the next answer into the pooled buffer.
-func TestResponseDoesNotPointIntoTheBuffer(t *testing.T) {
-	first, err := clientThrough(t, saying(`{"code":0,"data":{"status":1,"roomRatePkg":{"ratePkgId":"first"}}}`)).
-		CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"}, hotelstays.WithRawData())
-	require.NoError(t, err)
-	raw := bytes.Clone(first.Meta.RawData)
-	for range 50 {
-		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 200,
-			Body: `{"code":0,"data":{"status":2,"roomRatePkg":{"ratePkgId":"xxxxx"}}}`}))
-		require.NoError(t, err)
-	}
-	assert.Equal(t, "first", first.RoomRatePkg.RatePkgID)
-	assert.Equal(t, string(raw), string(first.Meta.RawData))
 }
 
 // A text full of escapes is slow to search. If the client searched the whole text, the test would reach the timeout of
