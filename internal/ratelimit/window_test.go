@@ -4,8 +4,6 @@ package ratelimit
 
 import (
 	"context"
-	"math/rand/v2"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,23 +15,6 @@ import (
 )
 
 const ms = time.Millisecond
-
-// busiest returns the maximum number of the given times that lie within one window.
-func busiest(times []time.Time, window time.Duration) int {
-	slices.SortFunc(times, time.Time.Compare)
-	most, from := 0, 0
-	for to := range times {
-		for times[to].Sub(times[from]) >= window {
-			from++
-		}
-		most = max(most, to-from+1)
-	}
-	return most
-}
-
-func upTo(rnd *rand.Rand, d time.Duration) time.Duration {
-	return time.Duration(rnd.Int64N(int64(d)))
-}
 
 // mustAcquire acquires n slots and lets their requests leave immediately.
 func mustAcquire(t *testing.T, w *Window, n int) {

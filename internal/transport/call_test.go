@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An HTTP/2 peer reads a request that changes something, and then refuses the request. By itself, net/http would send
-// the request again. The client does not, and the request counts as sent.
+// An HTTP/2 peer reads a request that changes something, and then refuses the request. If it could, net/http would send
+// some of these requests again. So the client prevents this, and the request counts as sent.
 func TestMutatingRequestThatAPeerRefusesIsSentOnlyOnce(t *testing.T) {
 	for name, act := range map[string]func(net.Conn, uint32) bool{
 		"resets the stream with NO_ERROR":          rst(codeNo),

@@ -64,7 +64,7 @@ func TestFeedReadsAtMostOneByteBeyondItsLimit(t *testing.T) {
 }
 
 func TestDecodingOfAnArrivingAnswerEndsWhenCtxEnds(t *testing.T) {
-	body := answer(400)
+	body := answer(250)
 	whole := endless(t)
 	_, err := Decode(whole, body, new(page).target())
 	require.NoError(t, err)
@@ -79,8 +79,8 @@ func TestDecodingOfAnArrivingAnswerEndsWhenCtxEnds(t *testing.T) {
 }
 
 func TestDecodingChecksCtxAsOftenInTheLastLongHotelAsInTheFirst(t *testing.T) {
-	const hotels = 6
-	hotel := `{"x":[0` + strings.Repeat(`,1`, 1<<18) + `]}`
+	const hotels = 4
+	hotel := `{"x":[0` + strings.Repeat(`,1`, 1<<17) + `]}`
 	ctx, target := endless(t), new(page).target()
 	target.Take = func(*types.Hotel) error { return nil }
 	_, err := DecodeFeed(ctx, feedOf(strings.NewReader(`{"data":{"list":[`+hotel+strings.Repeat(","+hotel, hotels-1)+`]}}`)), target)

@@ -235,17 +235,6 @@ func parseWhole(text []byte, bits int) (int64, bool) {
 	return parseInt([]byte(d.StringFixed(0)), bits)
 }
 
-func parseFloat(text []byte) (float64, bool) {
-	if len(text) > maxFloat {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
-		return 0, false
-	}
-	return f, true
-}
-
 func isNumber(text []byte) bool {
 	return len(bytes.TrimSpace(text)) == len(text) && len(text) > 0 && jsonTypeOf(text) == "number" && json.Valid(text)
 }

@@ -93,11 +93,13 @@ func (l *Lexer) Float64() float64 {
 	if text == nil {
 		return 0
 	}
-	f, ok := parseFloat(text)
-	if !ok {
-		l.unfit("number", "number")
+	if len(text) <= maxFloat {
+		if f, err := strconv.ParseFloat(string(text), 64); err == nil {
+			return f
+		}
 	}
-	return f
+	l.unfit("number", "number")
+	return 0
 }
 
 // String reads a string. For null, String returns an empty string. For a number, String notes a mismatch and returns

@@ -30,7 +30,8 @@ func printTables(r results) {
 	printRows("The first hotel before the last byte", peers.Streams(), r.streams,
 		ratioTo("First hotel", peers.OurStream, first, duration), ratioTo("Last hotel", peers.OurStream, wall, duration),
 		ratioTo("CPU", peers.OurStream, cpu, duration), ratioTo("Peak heap, all callers together", peers.OurStream, peak, size))
-	printRows("32 streams with slow loops", []peers.Kind{peers.SlowLoop}, r.slow, medianOf("Peak heap, all callers together", peak, size))
+	printRows("32 streams with slow loops", []peers.Kind{peers.SlowLoop}, r.slow,
+		ratioTo("Peak heap, all callers together", peers.SlowLoop.Name, peak, size))
 	printRows("CheckAvail", peers.All(), r.calls,
 		ratioTo("CPU per call", peers.Ours, cpu, duration), meanOf("Allocations per call", allocs, count))
 }
@@ -42,10 +43,6 @@ func ratioTo(title, base string, of figure, text func(float64) string) column {
 		}
 		return spread(r.ratio(of, client, base))
 	}}
-}
-
-func medianOf(title string, of figure, text func(float64) string) column {
-	return column{title, func(r row, client string) string { return text(r.median(of, client)) }}
 }
 
 func meanOf(title string, of figure, text func(float64) string) column {

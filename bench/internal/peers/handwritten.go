@@ -9,7 +9,6 @@ package peers
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -18,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	goccy "github.com/goccy/go-json"
 	"github.com/google/uuid"
 
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
@@ -29,17 +27,11 @@ type codec struct {
 	unmarshal func([]byte, any) error
 }
 
-func newEncodingJSON(baseURL string) (Peer, error) {
-	return newHandwritten(baseURL, codec{json.Marshal, json.Unmarshal}), nil
-}
-
-func newGoccy(baseURL string) (Peer, error) {
-	return newHandwritten(baseURL, codec{goccy.Marshal, goccy.Unmarshal}), nil
-}
-
-func newHandwritten(baseURL string, codec codec) Peer {
-	h := &handwritten{base: baseURL, http: httpClient(), codec: codec}
-	return Peer{Calls: callsThrough(h.post), Close: h.http.CloseIdleConnections}
+func newHandwritten(codec codec) func(baseURL string) (Peer, error) {
+	return func(baseURL string) (Peer, error) {
+		h := &handwritten{base: baseURL, http: httpClient(), codec: codec}
+		return Peer{Calls: callsThrough(h.post), Close: h.http.CloseIdleConnections}, nil
+	}
 }
 
 // httpClient returns a client that keeps up to 256 idle connections, so that no caller has to connect again.

@@ -4,9 +4,12 @@ package peers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
+
+	goccy "github.com/goccy/go-json"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
@@ -47,7 +50,11 @@ func All() []Kind {
 
 // HandWritten returns the SDK and two clients written by hand. The two differ only in their JSON package.
 func HandWritten() []Kind {
-	return []Kind{{Ours, newOurs}, {EncodingJSON, newEncodingJSON}, {Goccy, newGoccy}}
+	return []Kind{
+		{Ours, newOurs},
+		{EncodingJSON, newHandwritten(codec{json.Marshal, json.Unmarshal})},
+		{Goccy, newHandwritten(codec{goccy.Marshal, goccy.Unmarshal})},
+	}
 }
 
 // The requests are the same for all peers. The session is a header of the request.
