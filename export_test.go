@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/hotelstays/hotelstays-go/internal/events"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
@@ -63,21 +64,17 @@ func (h *WakeHub) References() int {
 }
 
 type (
-	MemoryEvents = *memoryEvents
-	WebhookBody  = webhookBody
+	WebhookBody = webhookBody
 )
 
 var (
-	NewMemoryEvents = newMemoryEvents
-	ErrEventsFull   = errEventsFull
-	RenameDocument  = func(file *os.File, path string) error { return tempFile{File: file}.renameTo(path) }
+	RenameDocument = func(file *os.File, path string) error { return tempFile{File: file}.renameTo(path) }
 )
 
 const DefaultEvents = defaultEvents
 
-func (h *WebhookHandler) SignedEvents() MemoryEvents   { return h.opts.Store.(*memoryEvents) }
-func (h *WebhookHandler) UnsignedEvents() MemoryEvents { return h.unsigned.(*memoryEvents) }
+// NewMemoryEvents returns the EventStore that a WebhookHandler has by default, with another limit.
+func NewMemoryEvents(limit int) EventStore { return memoryEvents{events.New(limit)} }
 
-func (m *memoryEvents) Keys() int { return len(m.held) }
-
-func (m *memoryEvents) DoneKeys() int { return len(m.done) }
+func (h *WebhookHandler) SignedEvents() EventStore   { return h.opts.Store }
+func (h *WebhookHandler) UnsignedEvents() EventStore { return h.unsigned }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/events"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -85,7 +86,7 @@ func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEve
 	}
 	unsigned := opts.Store
 	if opts.Store == nil { // with one store, many unsigned events could push out a signed event
-		opts.Store, unsigned = newMemoryEvents(defaultEvents), newMemoryEvents(defaultEvents)
+		opts.Store, unsigned = memoryEvents{events.New(defaultEvents)}, memoryEvents{events.New(defaultEvents)}
 	}
 	opts.Retention = cmp.Or(opts.Retention, 7*24*time.Hour)
 	opts.Lease = cmp.Or(opts.Lease, time.Minute)

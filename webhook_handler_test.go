@@ -1,4 +1,4 @@
-// The webhook handler: rejections, duplicates and leases. Its event store in memory: claims, retention and the limit.
+// The webhook handler: rejections, duplicates and leases.
 // WakeHub, which wakes waiting calls.
 
 package hotelstays_test
@@ -596,90 +596,6 @@ func TestMemoryEventStorePassesStoretest(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(1000)
 		return storetest.Fleet[hotelstays.EventStore]{Open: func() hotelstays.EventStore { return m }}
 	}, &storetest.Options{InBubble: true})
-}
-
-func claimEvent(t *testing.T, m hotelstays.MemoryEvents, want hotelstays.ClaimState, keys ...string) {
-	t.Helper()
-	state, err := m.Claim(t.Context(), keys, time.Minute)
-	require.NoError(t, err)
-	assert.Equal(t, want, state, "%v", keys)
-}
-
-func doneEvent(t *testing.T, m hotelstays.MemoryEvents, keys ...string) {
-	t.Helper()
-	claimEvent(t, m, hotelstays.ClaimGranted, keys...)
-	require.NoError(t, m.Done(t.Context(), keys, time.Hour))
-}
-
-func TestFullMemoryEventStoreForgetsTheOldestDoneKey(t *testing.T) {
-	m := hotelstays.NewMemoryEvents(4)
-	claimEvent(t, m, hotelstays.ClaimGranted, "claimed")
-	for i := range 3 {
-		doneEvent(t, m, fmt.Sprint(i))
-	}
-	doneEvent(t, m, "3") // forgets 0
-	doneEvent(t, m, "4") // forgets 1
-	assert.Equal(t, 4, m.Keys())
-	for _, key := range []string{"2", "3", "4"} {
-		claimEvent(t, m, hotelstays.ClaimDone, key)
-	}
-	claimEvent(t, m, hotelstays.ClaimBusy, "claimed")
-	claimEvent(t, m, hotelstays.ClaimGranted, "0") // forgets 2
-	claimEvent(t, m, hotelstays.ClaimDone, "3")
-	claimEvent(t, m, hotelstays.ClaimGranted, "x", "y") // the store forgets 3 and 4
-	assert.Equal(t, 0, m.DoneKeys())
-	claimEvent(t, m, hotelstays.ClaimBusy, "claimed")
-}
-
-func TestMemoryEventStoreNeverDropsAClaim(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := hotelstays.NewMemoryEvents(4)
-		claimEvent(t, m, hotelstays.ClaimGranted, "a", "b")
-		time.Sleep(30 * time.Second)
-		claimEvent(t, m, hotelstays.ClaimGranted, "c")
-		for _, keys := range [][]string{{"d", "e"}, {"d", "e", "f", "g", "h"}} {
-			state, err := m.Claim(t.Context(), keys, time.Minute)
-			assert.ErrorIs(t, err, hotelstays.ErrEventsFull)
-			assert.NotEqual(t, hotelstays.ClaimGranted, state)
-		}
-		claimEvent(t, m, hotelstays.ClaimBusy, "a") // Claim still returns the state of a key in the store
-		claimEvent(t, m, hotelstays.ClaimGranted, "d")
-		_, err := m.Claim(t.Context(), []string{"e"}, time.Minute)
-		assert.ErrorIs(t, err, hotelstays.ErrEventsFull)
-		time.Sleep(30 * time.Second) // the lease of a and b ends
-		claimEvent(t, m, hotelstays.ClaimGranted, "e", "f")
-		claimEvent(t, m, hotelstays.ClaimBusy, "c")
-		claimEvent(t, m, hotelstays.ClaimBusy, "d")
-		assert.Equal(t, 4, m.Keys())
-		require.NoError(t, m.Release(t.Context(), []string{"c"}))
-		claimEvent(t, m, hotelstays.ClaimGranted, "g")
-	})
-}
-
-// An expired claim takes no space. If Done follows after the lease, the store drops the oldest done key.
-func TestMemoryEventStoreKeepsAnEventThatEndsAfterItsLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := hotelstays.NewMemoryEvents(2)
-		claimEvent(t, m, hotelstays.ClaimGranted, "late")
-		time.Sleep(time.Minute)
-		doneEvent(t, m, "a", "b")
-		require.NoError(t, m.Done(t.Context(), []string{"late"}, time.Hour))
-		assert.Equal(t, 2, m.Keys())
-		claimEvent(t, m, hotelstays.ClaimDone, "late")
-	})
-}
-
-func TestMemoryEventStoreForgetsDoneEventsAfterTheRetention(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := hotelstays.NewMemoryEvents(100)
-		for i := range 50 {
-			doneEvent(t, m, fmt.Sprint(i))
-		}
-		time.Sleep(time.Hour)
-		claimEvent(t, m, hotelstays.ClaimGranted, "new")
-		assert.Equal(t, 0, m.DoneKeys())
-		assert.LessOrEqual(t, m.Keys(), 2)
-	})
 }
 
 // pending receives a wake-up from the channel, and reports whether the channel had a wake-up.
