@@ -43,11 +43,10 @@ func TestChangeOfAFollowedOrderIsDeliveredAtMostOnce(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
 				e.booked()
 				time.Sleep(time.Minute)
-				o := orderUnder("ref-1", "order-1")
+				read := orderOne
 				if tc.changed {
-					o.HotelConfirmNo = "H-1"
+					read = confirmedOrder
 				}
-				read := func([]string) ([]types.Order, error) { return []types.Order{o}, nil }
 				e.orders = func(of []string) ([]types.Order, error) {
 					e.orders = read
 					tc.meanwhile(e)
@@ -74,9 +73,7 @@ func TestFailedOnOrderIsCalledAgain(t *testing.T) {
 			}
 		})
 		e.booked()
-		o := orderUnder("ref-1", "order-1")
-		o.HotelConfirmNo = "H-1"
-		e.orders = func([]string) ([]types.Order, error) { return []types.Order{o}, nil }
+		e.orders = confirmedOrder
 		for range 2 {
 			_, err := e.work(durable.KindOrder)
 			assert.ErrorIs(t, err, errFailed)
@@ -251,11 +248,7 @@ func TestInterruptedReadOfAnOrderStoresNothing(t *testing.T) {
 		e.orders = func(of []string) ([]types.Order, error) { cancel(); return orderOne(of) }
 		due, err := e.Work(ctx, row, 10)
 		assert.True(t, err != nil || !due.IsZero(), "the order is not settled")
-		e.orders = func(of []string) ([]types.Order, error) {
-			orders, err := orderOne(of)
-			orders[0].HotelConfirmNo = "H-1"
-			return orders, err
-		}
+		e.orders = confirmedOrder
 		e.stepOf(durable.KindOrder)
 		assert.Equal(t, []int{1, 1}, []int{len(e.changes), len(page)})
 		require.NoError(t, e.Unfollow(t.Context(), "ref-1"))

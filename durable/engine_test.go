@@ -247,6 +247,13 @@ func (e *engine) cancellation() (c durable.StoredCancellation) {
 
 func (e *engine) runFor(d time.Duration) { e.runOn(queue{Store: e.store}, d) }
 
+// confirmedOrder returns order-1, which has changed since Book.
+func confirmedOrder([]string) ([]types.Order, error) {
+	o := orderUnder("ref-1", "order-1")
+	o.HotelConfirmNo = "H-1"
+	return []types.Order{o}, nil
+}
+
 // queue is a Queue that calls look before Due. If lease is set, Postpone changes only the rows that lease returns.
 type queue struct {
 	*memstore.Store
@@ -552,22 +559,13 @@ func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 // A refused read of many orders does not mean that the orders are missing.
 func TestRefusedReadOfManyOrdersIsDivided(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		for _, reference := range []string{"ref-1", "ref-2", "ref-3"} {
-			e.book = func() (*hotelstays.BookingOutcome, error) {
-				o := orderUnder(reference, "order-1")
-				return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: &o}, nil
-			}
-			e.begin(reference)
-			_, err := e.Send(t.Context(), reference)
-			require.NoError(t, err)
-		}
+		e.followed(3)
 		e.orders = func(of []string) ([]types.Order, error) {
 			if slices.Contains(of, "ref-3") {
 				return nil, &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: 400, Code: 7}
 			}
 			return []types.Order{orderUnder(of[0], "order-1")}, nil
 		}
-		time.Sleep(time.Minute)
 		e.runFor(time.Second / 2)
 		assert.Equal(t, [][]string{{"ref-1", "ref-2", "ref-3"}, {"ref-1"}, {"ref-2", "ref-3"}, {"ref-2"}, {"ref-3"}}, e.asked)
 		assert.NotContains(t, e.log.String(), "disappeared")

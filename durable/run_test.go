@@ -428,10 +428,7 @@ func TestSingleProcessPollsInterruptedBookingsImmediately(t *testing.T) {
 	for single, want := range map[bool]time.Duration{true: 0, false: hotelstays.OpBook.Timeout() + durable.ClockMargin} {
 		t.Run(fmt.Sprint("SingleProcess=", single), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
-				require.NoError(t, e.beginTx(requestOf("ref-2"))) // SingleProcess does not change a booking that waits for Send
-				e.book = lostAnswer
-				_, err := e.Send(t.Context(), "ref-2")
-				require.Error(t, err)
+				e.loseAll("ref-2") // SingleProcess does not change a booking whose Book has ended
 				later := e.row(durable.KindBooking, "ref-2")
 				later.Due = time.Now().Add(time.Hour)
 				e.store.Put(*later)
@@ -579,12 +576,10 @@ func TestUnknownOutcomeOfBookIsStoredForWorkersOrLogged(t *testing.T) {
 func TestInterruptedReadOfManyRowsIsRepeatedImmediately(t *testing.T) {
 	for _, kind := range []durable.Kind{durable.KindBooking, durable.KindOrder} {
 		inBubble(t, func(t *testing.T, e *engine) {
-			if e.book = lostAnswer; kind == durable.KindOrder {
-				e.book = found
-			}
-			for _, reference := range []string{"ref-1", "ref-2"} {
-				e.begin(reference)
-				_, _ = e.Send(t.Context(), reference)
+			if kind == durable.KindBooking {
+				e.loseAll("ref-1", "ref-2")
+			} else {
+				e.followed(2)
 			}
 			time.Sleep(2 * time.Minute)
 			ctx, stop := context.WithCancel(t.Context())
@@ -642,8 +637,8 @@ func TestOrdersOfManyUsersAreReadOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// followChanged begins ref-1 to ref-n. Their orders are followed, and have changed.
-func (e *engine) followChanged(n int) {
+// followed books ref-1 to ref-n. Their orders are followed, and are due.
+func (e *engine) followed(n int) {
 	e.book = found
 	for i := range n {
 		reference := fmt.Sprint("ref-", i+1)
@@ -652,6 +647,11 @@ func (e *engine) followChanged(n int) {
 		require.NoError(e.t, err)
 	}
 	time.Sleep(time.Minute)
+}
+
+// followChanged is like followed, but the orders have changed.
+func (e *engine) followChanged(n int) {
+	e.followed(n)
 	e.orders = func(of []string) (orders []types.Order, _ error) {
 		for _, reference := range of {
 			o := orderUnder(reference, "order-1")

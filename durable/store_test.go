@@ -80,11 +80,7 @@ func TestErrorOfTheStoreIsReturnedOrLogged(t *testing.T) {
 			work},
 		"a worker reads a changed order": {durable.KindOrder, func(e *engine) {
 			e.booked()
-			e.orders = func(of []string) ([]types.Order, error) {
-				o := orderUnder("ref-1", "order-1")
-				o.HotelConfirmNo = "H-1"
-				return []types.Order{o}, nil
-			}
+			e.orders = confirmedOrder
 		}, work},
 		"another process may call a function that hangs": {durable.KindBooking, func(e *engine) {
 			e.lose()
