@@ -1,5 +1,5 @@
-// Rows and their times. Each different row has a number. Its times are seconds from a moment, so that two states that
-// differ only in the date are equal.
+// Rows and their times. Each different row has a number. Its times count from epoch, which stands for now or for the
+// beginning of a call. So two states that differ only in the date are equal.
 
 package bookingsmodel
 
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,21 +25,14 @@ const (
 
 var kindOf = [kinds]durable.Kind{durable.KindBooking, durable.KindCancel, durable.KindOrder}
 
-func indexOf(kind durable.Kind) int {
-	for k := range kindOf {
-		if kindOf[k] == kind {
-			return k
-		}
-	}
-	panic("an unknown kind: " + kind)
-}
+func indexOf(kind durable.Kind) int { return slices.Index(kindOf[:], kind) }
 
-// row is a row of the Store. Its times are in seconds. In a state they count from now, and in a reply from the beginning of
-// the call. The row number 0 means that there is no row.
+// row is a row of the Store. In a state epoch is now, and in a reply epoch is the beginning of the call. The row number 0
+// means that there is no row.
 type row struct {
 	kind   int
 	life   durable.Life
-	due    int32
+	due    int32  // seconds after epoch
 	text   string // the State
 	sealed bool
 	seen   uint8 // how many times the engine has replaced the order that the caller received last
