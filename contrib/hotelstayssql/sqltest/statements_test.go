@@ -57,10 +57,10 @@ func TestStatementsUseAnIndex(t *testing.T) {
 		hotelstayssql.MySQL:      {" ALL ", "filesort"},
 	}
 	onEach(t, func(t *testing.T, db *database) {
-		db.fill(t, 5_000, endOf9999)
+		db.fill(t, 2000, endOf9999)
 		db.fill(t, 500, 1)
 		p := newProcess(t, db, nil)
-		p.fill(5000, func(_ int, booking *bookingstest.Booking) {
+		p.fill(1000, func(_ int, booking *bookingstest.Booking) {
 			booking.Due = time.Now().Add(time.Hour)
 			booking.Recovery.Expect = nil // to save space
 		})

@@ -60,7 +60,7 @@ func TestEarlierVersionWorksDuringAMigration(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)
 		var polled, lost, booked []string
-		for i := range 8 {
+		for i := range 4 {
 			polled, lost = append(polled, fmt.Sprint("polled-", i)), append(lost, fmt.Sprint("lost-", i))
 			booked = append(booked, fmt.Sprint("booked-", i))
 			p.SendUnknown(polled[i], bookingstest.BookMade)
