@@ -538,9 +538,7 @@ func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 			e.begin(reference) // a worker, and not the caller, sends the booking
 			e.change(durable.KindBooking, reference, func(row *durable.Row) { row.Due = due })
 		}
-		require.NoError(t, e.beginTx(requestOf("ref-5"), hotelstays.WithUserRef("user")))
-		_, err := e.Send(t.Context(), "ref-5")
-		require.Error(t, err)
+		e.loseWith("ref-5", hotelstays.WithUserRef("user"))
 		e.book = func() (*hotelstays.BookingOutcome, error) { return nil, refused }
 		time.Sleep(time.Second)
 		e.runFor(time.Second / 2)
@@ -577,18 +575,12 @@ func TestRefusedReadOfManyOrdersIsDivided(t *testing.T) {
 func TestRowsOfOneUserShareARequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
-		e.book = lostAnswer
-		lose := func(reference string, opts ...hotelstays.CallOption) {
-			require.NoError(t, e.beginTx(requestOf(reference), opts...))
-			_, err := e.Send(t.Context(), reference)
-			require.Error(t, err)
-		}
 		made := []string{"ref-000", "ref-001", "ref-002", "french-1", "french-2"}
 		for i := range 250 {
-			lose(fmt.Sprintf("ref-%03d", i))
+			e.loseWith(fmt.Sprintf("ref-%03d", i))
 		}
 		for _, reference := range made[3:] {
-			lose(reference, hotelstays.WithMarket("FR"))
+			e.loseWith(reference, hotelstays.WithMarket("FR"))
 		}
 		e.orders = func(of []string) (orders []types.Order, _ error) {
 			time.Sleep(10 * time.Second)

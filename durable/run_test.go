@@ -38,12 +38,16 @@ func (e *engine) lose() { e.loseAll("ref-1") }
 
 // loseAll begins bookings whose Book gets no answer.
 func (e *engine) loseAll(references ...string) {
-	e.book = lostAnswer
 	for _, reference := range references {
-		e.begin(reference)
-		_, err := e.Send(e.t.Context(), reference)
-		require.Error(e.t, err)
+		e.loseWith(reference)
 	}
+}
+
+func (e *engine) loseWith(reference string, opts ...hotelstays.CallOption) {
+	e.book = lostAnswer
+	require.NoError(e.t, e.beginTx(requestOf(reference), opts...))
+	_, err := e.Send(e.t.Context(), reference)
+	require.Error(e.t, err)
 }
 
 func polled(state hotelstays.BookingState, err error) func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
