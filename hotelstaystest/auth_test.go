@@ -21,6 +21,7 @@ func TestTokensExpireAtTheEndOfTheirLifetime(t *testing.T) {
 			TokenLifetime: 24 * time.Hour,
 		})
 		u := login(t, s).plain() // the default ttl of a ticket is a day
+		u.refused(oauthPath, object{"grant_type": "client_credentials", "client_id": "c"}, 401, types.CodeUnauthorized, "invalid_client")
 		r := u.must(oauthPath, object{"grant_type": "client_credentials", "client_id": "c", "client_secret": "cs"})
 		failIf(t, r.str("expires_in") != "86400" || r.header.Get("X-RateLimit-Limit") != "", "%s with %v", r.body, r.header)
 		same(t, s.Ledger().TicketsIssued()+s.Ledger().TokensIssued(), 2)

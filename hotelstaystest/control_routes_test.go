@@ -217,8 +217,9 @@ func TestControlAPIListsOrdersCitiesAndCounts(t *testing.T) {
 		Cancellations []LedgerCancellation
 	}
 	c.must("GET", "/_sandbox/ledger", nil, &ledger)
-	failIf(t, ledger.Requests != 12 || ledger.Counts["Destinations"] != 5 || ledger.Counts[""] != 1 || ledger.RateLimited["Destinations"] != 3 ||
-		ledger.TicketsIssued != 1 || ledger.Orders != 3 || ledger.Cancellations[0].CustomerReferenceNo != "2", "%+v", ledger)
+	failIf(t, ledger.Requests != 12 || ledger.Counts["Destinations"] != 5 || ledger.Counts[""] != 1 ||
+		ledger.RateLimited["Destinations"] != 3 || ledger.TicketsIssued != 1 || ledger.Orders != 3 ||
+		ledger.Cancellations[0].CustomerReferenceNo != "2", "%+v", ledger)
 	var catalog struct {
 		CityCount, HotelCount int
 		Cities                []controlCity

@@ -181,21 +181,20 @@ func (s *Server) checkRateLimit(c *call) *answer {
 	if limit == 0 {
 		return nil
 	}
-	v := verdict{at: c.started, allowed: true, limit: limit, remaining: limit - 1}
+	remaining := limit - 1
 	if !s.cfg.NoRateLimits {
-		v = s.limiter.arrive(c.op.name, c.client, limit)
+		c.started, remaining = s.limiter.arrive(c.op.name, c.client, limit)
 	}
-	c.started = v.at
-	h.Set("X-RateLimit-Limit", strconv.Itoa(v.limit))
-	h.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
+	h.Set("X-RateLimit-Limit", strconv.Itoa(limit))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(0, remaining)))
 	h.Set("X-RateLimit-Reset", "1")
-	if v.allowed {
+	if remaining >= 0 {
 		return nil
 	}
 	s.ledger.rateLimited(c.rec)
 	h.Set("Retry-After", "1") // the window of the rate limit is one second
 	return failureAnswer(fail(http.StatusTooManyRequests, types.CodeRateLimited,
-		"rate limit exceeded: %s allows %d calls per second from one client IP address", c.op.name, v.limit))
+		"rate limit exceeded: %s allows %d calls per second from one client IP address", c.op.name, limit))
 }
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {

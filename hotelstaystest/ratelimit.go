@@ -23,35 +23,29 @@ type rateLimitKey struct {
 // callLog holds the times of allowed calls, oldest first.
 type callLog []time.Time
 
-type verdict struct {
-	at        time.Time
-	allowed   bool
-	limit     int
-	remaining int
-}
-
 func (c *rateLimiter) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.logs = nil
 }
 
-// arrive counts a call. If the number of calls counted in the last second has reached limit, arrive refuses the call
-// and does not count it. A call that is exactly one second old does not count any more.
-func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
+// arrive counts a call, and returns its time and how many more calls are allowed now. If the number of calls counted in
+// the last second has reached limit, arrive refuses the call, does not count it, and returns -1. A call that is exactly one
+// second old does not count any more.
+func (c *rateLimiter) arrive(op Operation, client string, limit int) (now time.Time, remaining int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now() // the clock is read under the lock, so that the times in a log are sorted
+	now = time.Now() // the clock is read under the lock, so that the times in a log are sorted
 	key := rateLimitKey{op, client}
 	if c.logs == nil {
 		c.logs = map[rateLimitKey]callLog{}
 	}
 	log := c.logs[key].since(now)
 	if len(log) >= limit {
-		return verdict{at: now, limit: limit}
+		return now, -1
 	}
 	c.logs[key] = append(log, now)
-	return verdict{at: now, allowed: true, limit: limit, remaining: limit - len(log) - 1}
+	return now, limit - len(log) - 1
 }
 
 // since returns the calls in the second before now.

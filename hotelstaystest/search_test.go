@@ -41,6 +41,8 @@ func TestHotelListFindsEachHotelOnce(t *testing.T) {
 	r := u.must(listPath, search(s, object{"pageNum": 3, "maxRatesPerHotel": 1}))
 	failIf(t, len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" ||
 		r.str("basic", "destination", "id") != s.CityID(0), "page 3 of 50: %d of %v, %v", len(r.list("list")), r.at("total"), r.at("hasMore"))
+	net := r.at("list", 0, "rooms", 0, "rates", 0, "totalRate", "netRate")
+	same(t, fmt.Sprint(net), fmt.Sprint(r.at("list", 0, "minPrice")), "the cheapest rate")
 	source, platform := r.str("list", 0, "id"), r.str("list", 0, "platformHotelId")
 	for _, tc := range []struct {
 		where any // a destination id

