@@ -36,6 +36,8 @@ func TestMisplacedAndMalformedHeadersAreRefused(t *testing.T) {
 		r.Header["Authorization"], r.Header["Language"] = []string{"Bearer " + u.token}, []string{"en", "ar"}
 	}))
 	failIf(t, twice.code != types.CodeParam || !strings.Contains(twice.msg, "Language was sent twice"), "%s", twice.body)
+	u.header("Request-Id", "one").must(destinationsPath, "{}")
+	u.header("Request-Id", "one").refused(destinationsPath, "{}", 400, types.CodeParam, "was used before")
 	all := u.header("Client-Request-Timestamp", "1700000000").header("IP", "2001:db8::1").header("Language", "zh-Hans-CN").
 		header("Market", "AE").header("User-Ref", "someone").header("Content-Type", "application/json; charset=utf-8")
 	all.must(destinationsPath, "{}")

@@ -23,7 +23,7 @@
 //     in-memory connections. Time is virtual and exact, and a suite takes milliseconds.
 //   - Fleet.Advance, for a store on a real server: the test shifts the times in its rows.
 //   - Otherwise the suites wait, with short leases. TestEventStore takes about 5 seconds,
-//     TestTokenLeaser 35, and TestRateLimiter 80. A case for which the machine was too slow
+//     TestTokenLeaser 35, and TestRateLimiter 75. A case for which the machine was too slow
 //     is repeated with longer leases.
 //
 // Run the suites with the race detector as well.
