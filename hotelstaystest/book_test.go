@@ -149,6 +149,7 @@ func TestRefusedCancelLeavesTheOrderUnchanged(t *testing.T) {
 		s, u := open(t, Config{Accounts: twoAccounts})
 		in, ids := u.find(object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"})
 		body := cancellation("ref", in.must(bookPath, booking("ref", ids[0], nil)))
+		in.refused(cancelPath, object{"customerReferenceNo": "ref"}, 400, types.CodeParam, "supplierReferenceNo")
 		theirs, _ := u.stranger().find(nil)
 		theirs.refused(cancelPath, body, 404, types.CodeNotFound, "not found")
 

@@ -1,6 +1,7 @@
 package hotelstaystest
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"strconv"
@@ -20,6 +21,7 @@ func TestSearchHasEveryKindOfOfferInEachCurrency(t *testing.T) {
 	}
 	for code, amount := range map[string]string{"JPY": `\d+`, "KWD": `\d+\.\d{3}`, "AED": `\d+\.\d\d`} {
 		r := u.header("Currency", code).must(listPath, search(s, object{"roomOccupancies": rooms, "pageSize": 4}))
+		same(t, bytes.Count(r.body, []byte(`"cancelFees":[`)), bytes.Count(r.body, []byte(`"ratePkgId"`)), "cancelFees")
 		for _, kind := range append(kinds, `"netRate":{"currency":"`+code+`","amount":`+amount+`}`) {
 			failIf(t, !regexp.MustCompile(kind).Match(r.body), "no offer in %s has %s", code, kind)
 		}

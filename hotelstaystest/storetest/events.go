@@ -175,8 +175,9 @@ func doneStays(c *eventCase) {
 	for range 30 {
 		k := keys("a", "b")
 		wants(c, c.a, granted, k...)
+		order := rand.Perm(3)
 		err := atOnce(3, func(i int) (err error) {
-			switch i {
+			switch order[i] {
 			case 0:
 				return c.a.Done(c.Context(), k, time.Hour)
 			case 1:
