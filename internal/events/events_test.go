@@ -41,7 +41,7 @@ func TestFullMemoryEventStoreForgetsTheOldestDoneKey(t *testing.T) {
 	claimEvent(t, m, Granted, "0") // forgets 2
 	claimEvent(t, m, Done, "3")
 	claimEvent(t, m, Granted, "x", "y") // the store forgets 3 and 4
-	assert.Len(t, m.done, 0)
+	assert.Empty(t, m.done)
 	claimEvent(t, m, Busy, "claimed")
 }
 
@@ -91,7 +91,7 @@ func TestMemoryEventStoreForgetsDoneEventsAfterTheRetention(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		claimEvent(t, m, Granted, "new")
-		assert.Len(t, m.done, 0)
+		assert.Empty(t, m.done)
 		assert.LessOrEqual(t, len(m.held), 2)
 	})
 }
