@@ -81,11 +81,11 @@ func (e *APIError) row() *answerRow {
 		hasStatus := r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)
 		switch {
 		case r.only != nil && !slices.Contains(r.only, e.Operation):
-		case r.first && !e.unknown && (hasStatus || r.word != "" && strings.Contains(e.Msg, r.word)):
+		case r.first && (hasStatus || r.word != "" && strings.Contains(e.Msg, r.word)):
 			return r
 		case e.Code != 0 && r.code == e.Code:
 			byCode = r
-		case !r.first && hasStatus:
+		case hasStatus:
 			byStatus = r
 		}
 	}
