@@ -2,6 +2,8 @@ package hotelstaysredis
 
 import (
 	"cmp"
+	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,4 +145,46 @@ func TestNewRateLimiterNamesEveryInvalidOption(t *testing.T) {
 	}
 	_, err = NewRateLimiter(nil, &RateLimiterOptions{Lease: 5 * time.Second, Timeout: 2 * time.Second})
 	assert.ErrorContains(t, err, "at least 6s")
+}
+
+// Three processes have waiting callers of one priority. Then a call with another priority begins to wait in a fourth
+// process.
+func TestPriorityAppliesAcrossProcesses(t *testing.T) {
+	for _, c := range []struct {
+		others, last hotelstays.Priority
+		within       time.Duration
+	}{
+		{hotelstays.PriorityBackground, hotelstays.PriorityInteractive, window / 2},
+		{hotelstays.PriorityInteractive, hotelstays.PriorityBackground, 4 * window}, // background gets every tenth slot
+	} {
+		withFleet(t, 4, RateLimiterOptions{}, func(t *testing.T, _ *mini, fleet []*process) {
+			last := fleet[3]
+			held := last.hold(t, key, limit)
+			ctx, cancel := context.WithCancel(t.Context())
+			send := func(p *process, priority hotelstays.Priority) error {
+				permit, err := p.Acquire(ctx, hotelstays.RateLimitRequest{Key: key, Priority: priority})
+				if err == nil {
+					leave(permit)
+				}
+				return err
+			}
+			var wg sync.WaitGroup
+			for _, p := range fleet[:3] {
+				for range 20 {
+					wg.Go(func() { _ = send(p, c.others) })
+				}
+			}
+			time.Sleep(window)
+			start := time.Now()
+			time.AfterFunc(window/4, func() {
+				for _, permit := range held {
+					permit.Done(hotelstays.PermitResult{})
+				}
+			})
+			assert.NoError(t, send(last, c.last))
+			assert.LessOrEqual(t, time.Since(start), c.within)
+			cancel()
+			wg.Wait()
+		})
+	}
 }
