@@ -669,6 +669,7 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 		{"an undocumented code, but the order exists", refused(200, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
 		{"HTTP 408, but the order exists", refused(408, undocumented, true), noFault, 0, []float64{0}, hotelstays.BookingFound},
 		{"HTTP 429", refused(429, undocumented, false), failing, 0, nil, hotelstays.BookingOpen},
+		{"HTTP 504, and no order exists", refused(504, undocumented, false), noFault, 0, allPolls, hotelstays.BookingAbsent},
 		{"HTTP 504 with the code of a refusal, and no order exists", refused(504, types.CodeRateChanged, false), noFault, 0, allPolls,
 			hotelstays.BookingAbsent},
 		{"a code of other operations, and no order exists", refused(404, types.CodeNotFound, false), noFault, 0, []float64{0},

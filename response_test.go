@@ -73,12 +73,9 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"an HTML page with HTTP 200", 200, htmlPage, isDecode, 0, uncertain},
 		{"an HTML page with HTTP 403", 403, htmlPage, isAPI, 0, uncertain},
 		{"an HTML page with HTTP 404", 404, htmlPage, isAPI, 0, uncertain},
-		{"an HTML page with HTTP 502", 502, htmlPage, isAPI, 0, uncertain},
 		{"no body with HTTP 200", 200, "", isDecode, 0, uncertain},
-		{"no body with HTTP 403", 403, "", isAPI, 0, uncertain},
 		{"{} with HTTP 200", 200, `{}`, isDecode, 0, uncertain},
 		{"{} with HTTP 400", 400, `{}`, isAPI, 0, uncertain},
-		{"the answer null", 200, `null`, isDecode, 0, uncertain},
 		{"half an answer", 200, `{"code":0,"msg":"success","data":{"hotelOrder":{"status":1`, isDecode, 0, uncertain},
 		{"half a refusal", 400, `{"code":100000400,"msg":"para`, isAPI, 0, uncertain},
 		{"two answers", 200, `{"code":0,"data":{}}{"code":0,"data":{}}`, isDecode, 0, uncertain},
@@ -90,8 +87,6 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"an answer without a code", 200, `{"msg":"success","data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 		{`code "0" around a malformed order`, 200, `{"code":"0","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
 		{`code "100001111"`, 200, `{"code":"100001111","msg":"m"}`, isDecode, 0, uncertain},
-		{`code "100001111" around a malformed order`, 200, `{"code":"100001111","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0,
-			uncertain},
 		{`code "100000400", HTTP 400`, 400, `{"code":"100000400","msg":"m"}`, isAPI, 0, uncertain},
 		{"a code of 30 digits", 200, `{"code":100000000000000000000000000000,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 
@@ -104,13 +99,10 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"HTTP 400 and an undocumented code", 400, `{"code":7,"msg":"m"}`, isAPI, 7, definite},
 		{"HTTP 403", 403, `{"code":100000403,"msg":"m"}`, isAPI, 100000403, definite},
 		{"HTTP 404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, ofCancel},
-		{"HTTP 404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, ofCancel},
 		{"HTTP 404, but the rate has changed", 404, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, definite},
 		{"HTTP 429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
 		// a code that the document lists for the operation, with any status 2xx or 4xx
 		{"the rate has changed, HTTP 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
-		{"the rate has changed, HTTP 408", 408, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
-		{"the rate has changed, data is null", 200, `{"code":100001111,"msg":"m","data":null}`, isAPI, 100001111, ofBook},
 		{"the rate has changed, data is malformed", 200, `{"code":100001111,"msg":"m","data":[1,{"status":"x"}]}`, isAPI, 100001111, ofBook},
 		{"the rate has changed, msg is a number", 200, `{"code":100001111,"msg":5}`, isAPI, 100001111, ofBook},
 		{"a refused parameter, HTTP 200", 200, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, ofBook},
@@ -119,7 +111,6 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"no order is found, HTTP 200", 200, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, uncertain},
 		{"an undocumented code, HTTP 200", 200, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"an undocumented code, HTTP 408", 408, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"a negative code, HTTP 200", 200, `{"code":-1,"msg":"m"}`, isAPI, -1, uncertain},
 
 		{"a code, HTTP 500", 500, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"the rate has changed, HTTP 500", 500, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, uncertain},
@@ -397,74 +388,35 @@ func TestOrderWithMalformedFieldsIsNotLost(t *testing.T) {
 // The client leaves out only the field with the mismatch. If an offer, room or hotel is useless without the field, the client
 // leaves out this offer, room or hotel.
 func TestMismatchInASearchAnswerLosesOnlyItsElement(t *testing.T) {
-	offer := func(id string) string {
-		rate := `{"netRate":{"currency":"EUR","amount":120.50},"grossRate":{"currency":"EUR","amount":130},"respectGrossRate":true}`
-		return `{"ratePkgId":"` + id + `","refundableMode":"full","refundableUntil":"2026-12-01T00:00:00Z",` +
-			`"cancelFees":[{"until":"2026-12-01T00:00:00Z","fee":{"currency":"EUR","amount":0}}],"rate":` + rate + `,"totalRate":` + rate +
-			`,"rateComment":"c","includesPackaging":false,"checkIn":"2026-12-24","checkOut":"2026-12-27",` +
-			`"board":{"boardId":"BB"},"tax":{"total":{"currency":"EUR","amount":1}}}`
-	}
-	hotel := func(id string) string {
-		return `{"id":"` + id + `","platformHotelId":"P` + id + `","name":{"en":"n"},"rating":4.5,"minPrice":{"currency":"EUR","amount":1},` +
-			`"rooms":[{"roomTypeId":"t` + id + `","rates":[` + offer(id+"a") + `,` + offer(id+"b") + `]},{"roomTypeId":"u` + id + `","rates":[]}]}`
-	}
-	hotels := hotel("1") + "," + hotel("2") + "," + hotel("3")
-	const all = "1[t1(1a 1b) u1()] 2[t2(2a 2b) u2()] 3[t3(3a 3b) u3()]"
-	const without2a = "1[t1(1a 1b) u1()] 2[t2(2b) u2()] 3[t3(3a 3b) u3()]"
-	const without2 = "1[t1(1a 1b) u1()] 3[t3(3a 3b) u3()]"
-	text := func(hotels []types.Hotel) string {
-		var all []string
-		for _, h := range hotels {
-			var rooms []string
-			for _, r := range h.Rooms {
-				var offers []string
-				for _, o := range r.Rates {
-					offers = append(offers, o.RatePkgID)
-				}
-				rooms = append(rooms, r.RoomTypeID+"("+strings.Join(offers, " ")+")")
-			}
-			all = append(all, h.ID+"["+strings.Join(rooms, " ")+"]")
-		}
-		return strings.Join(all, " ")
-	}
-	hotel2, offer2a := strings.Index(hotels, hotel("2")), strings.Index(hotels, offer("2a"))
-	for _, row := range []struct {
-		old, new, left string   // new replaces old; left: the hotels, rooms and offers that the client returns
-		mismatches     []string // the paths are below data.list[1]; offer stands for rooms[0].rates[0]
-	}{
-		{`"rating":4.5`, `"rating":"4.5"`, all, []string{"rating: want number, got string"}},
-		{`"id":"2"`, `"id":2`, all, []string{"id: want string, got number"}},
-		{`"id":"2"`, `"id":{"value":"2"}`, without2, []string{"id: want string, got object"}},
-		{hotel("2"), `7`, without2, []string{": want object, got number"}},
-		{`"rates":[]`, `"rates":{}`, strings.Replace(all, " u2()", "", 1), []string{"rooms[1].rates: want array, got object"}},
-		{`"tax":{"total":{`, `"tax":{"total":[],"x":{`, without2a, []string{"offer.tax.total: want object, got array"}},
-		{`"ratePkgId":"2a"`, `"ratePkgId":2`, strings.Replace(all, "2a", "2", 1), []string{"offer.ratePkgId: want string, got number"}},
-		{`"rate":{"netRate":{"currency":"EUR","amount":120.50}`, `"rate":{"netRate":{"currency":"EUR","amount":"120,50"}`, without2a,
-			[]string{"offer.rate.netRate.amount: want number, got string"}},
-		{`"totalRate":{`, `"totalRate":null,"originalRoomNaming":7,"x":{`, all, []string{"offer.originalRoomNaming: want object, got number"}},
-		{offer("2a") + "," + offer("2b"), ` 1 , [2] , ` + offer("2b") + ` , "3" , {"rate":4} `, without2a,
-			[]string{"rooms[0].rates[0]: want object, got number", "rooms[0].rates[1]: want object, got array",
-				"rooms[0].rates[3]: want object, got string", "rooms[0].rates[4].rate: want object, got number"}},
-		{offer("2a") + "," + offer("2b"), `{"rateComment":5,"ratePkgId":[]},{"cancelFees":[{"fee":1}]}`, strings.Replace(all, "2a 2b", "", 1),
-			[]string{"offer.rateComment: want string, got number", "offer.ratePkgId: want string, got array",
-				"rooms[0].rates[1].cancelFees[0].fee: want object, got number"}},
+	offers := func(list string) string { return `{"id":"1","rooms":[{"rates":[` + list + `]}]},{"id":"2"}` }
+	for _, row := range []struct{ hotels, left, mismatch string }{ // left: the hotels and the ids of their offers
+		{`{"id":"1","rating":"4.5"},{"id":"2"}`, "1[] 2[]", "[0].rating: want number, got string"},
+		{`{"id":1},{"id":"2"}`, "1[] 2[]", "[0].id: want string, got number"},
+		{`{"id":{"value":"1"}},{"id":"2"}`, "2[]", "[0].id: want string, got object"},
+		{`7,{"id":"2"}`, "2[]", "[0]: want object, got number"},
+		{`{"id":"1","rooms":[{"rates":{}},{"rates":[{"ratePkgId":"a"}]}]}`, "1[a]", "[0].rooms[0].rates: want array, got object"},
+		{offers(`null,{"ratePkgId":"b"}`), "1[b] 2[]", "[0].rooms[0].rates[0]: want object, got null"},
+		{offers(`{"ratePkgId":1},{"ratePkgId":"b"}`), "1[1 b] 2[]", "[0].rooms[0].rates[0].ratePkgId: want string, got number"},
+		{offers(`{"ratePkgId":"a","originalRoomNaming":7},{"ratePkgId":"b"}`), "1[a b] 2[]",
+			"[0].rooms[0].rates[0].originalRoomNaming: want object, got number"},
+		{offers(`{"ratePkgId":"a","rate":{"netRate":{"amount":"120,50"}}},{"ratePkgId":"b"}`), "1[b] 2[]",
+			"[0].rooms[0].rates[0].rate.netRate.amount: want number, got string"},
 	} {
-		from := hotel2
-		if strings.Contains(row.mismatches[0], "offer.") || strings.Contains(row.mismatches[0], "rates[0]") {
-			from = offer2a
+		resp, err := clientThrough(t, saying(`{"code":0,"data":{"list":[`+row.hotels+`],"basic":{"sessionId":"s"}}}`)).
+			HotelList(t.Context(), anySearch())
+		require.NoError(t, err, row.hotels)
+		var left []string
+		for _, hotel := range resp.List {
+			var ids []string
+			for _, room := range hotel.Rooms {
+				for _, offer := range room.Rates {
+					ids = append(ids, offer.RatePkgID)
+				}
+			}
+			left = append(left, hotel.ID+"["+strings.Join(ids, " ")+"]")
 		}
-		require.Contains(t, hotels[from:], row.old)
-		list := hotels[:from] + strings.Replace(hotels[from:], row.old, row.new, 1)
-		var want []string
-		for _, m := range row.mismatches {
-			m = strings.Replace(m, "offer.", "rooms[0].rates[0].", 1)
-			want = append(want, strings.Replace("data.list[1]."+m, ".:", ":", 1))
-		}
-		body := `{"code":0,"data":{"list":[` + list + `],"basic":{"sessionId":"s"}}}`
-		listed, err := clientThrough(t, saying(body)).HotelList(t.Context(), anySearch())
-		require.NoError(t, err, row.new)
-		assert.Equal(t, row.left, text(listed.List), row.new)
-		assert.Equal(t, want, mismatchTexts(listed.Meta), row.new)
+		assert.Equal(t, row.left, strings.Join(left, " "), row.hotels)
+		assert.Equal(t, []string{"data.list" + row.mismatch}, mismatchTexts(resp.Meta), row.hotels)
 	}
 }
 

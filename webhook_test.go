@@ -442,15 +442,12 @@ func TestDuplicateEventsShareAKey(t *testing.T) {
 		"the same reference, kind and time": {event("", "ref-1", types.EventOrderModified, 1, "{}"),
 			event("", "ref-1", types.EventOrderModified, 1, ""), 2, 1, true},
 
-		"an unknown kind": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 1, ""), 2, 1, true},
 		"an unknown kind at another time": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 2, ""),
 			2, 1, false},
 		"an unknown kind, without a time": {event("", "ref-1", "order_upgraded", 0, "{}"), event("", "ref-1", "order_upgraded", 0, ""),
 			1, 1, false},
 		"order_cancelled at another time": {event("", "ref-1", types.EventOrderCancelled, 1, "{}"),
 			event("", "ref-1", types.EventOrderCancelled, 2, ""), 2, 1, true},
-		"order_created at another time": {event("", "ref-1", types.EventOrderCreated, 1, "{}"),
-			event("", "ref-1", types.EventOrderCreated, 2, ""), 2, 1, true},
 
 		"no id and no time": {event("", "ref-1", types.EventOrderModified, 0, "{}"), event("", "ref-1", types.EventOrderModified, 0, ""),
 			1, 1, false},

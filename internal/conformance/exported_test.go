@@ -149,12 +149,12 @@ func exported(t *testing.T) map[string]types.Object {
 
 var exportedNames = sync.OnceValues(func() (map[string]types.Object, error) {
 	const module = "github.com/hotelstays/hotelstays-go"
-	paths, err := linked("-f", "{{.ImportPath}}", "./...")
+	files, err := exportData()
 	if err != nil {
 		return nil, err
 	}
-	all, packages := map[string]types.Object{}, compiled(token.NewFileSet(), "./...")
-	for _, path := range paths {
+	all, packages := map[string]types.Object{}, compiled(token.NewFileSet())
+	for path := range files {
 		if !strings.HasPrefix(path, module) || strings.Contains(path, "/internal/") || strings.Contains(path, "/cmd/") {
 			continue
 		}
@@ -171,23 +171,24 @@ var exportedNames = sync.OnceValues(func() (map[string]types.Object, error) {
 	return all, nil
 })
 
-// compiled returns an importer of the packages that pattern matches, and of their dependencies, from the compiler's
-// export data.
-func compiled(fset *token.FileSet, pattern string) types.Importer {
-	files := sync.OnceValues(func() (map[string]string, error) {
-		lines, err := linked("-export", "-f", "{{.ImportPath}}={{.Export}}", pattern)
-		files := map[string]string{}
-		for _, line := range lines {
-			path, file, _ := strings.Cut(line, "=")
-			files[path] = file
-		}
-		return files, err
-	})
+// exportData returns the files with the compiler's export data of the module's packages and of their dependencies, by import path.
+var exportData = sync.OnceValues(func() (map[string]string, error) {
+	lines, err := linked("-export", "-f", "{{.ImportPath}}={{.Export}}", "./...")
+	files := map[string]string{}
+	for _, line := range lines {
+		path, file, _ := strings.Cut(line, "=")
+		files[path] = file
+	}
+	return files, err
+})
+
+// compiled returns an importer that reads the compiler's export data.
+func compiled(fset *token.FileSet) types.Importer {
 	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
-		all, err := files()
+		files, err := exportData()
 		if err != nil {
 			return nil, err
 		}
-		return os.Open(all[path])
+		return os.Open(files[path])
 	})
 }

@@ -72,7 +72,7 @@ func TestFilesOfTheRootUseOnlyFilesOfLowerLayers(t *testing.T) {
 	for _, file := range files {
 		assert.Contains(t, place, fileOf(file.Pos()), "the map of CONTRIBUTING.md lacks it")
 	}
-	config := types.Config{Importer: compiled(fset, ".")}
+	config := types.Config{Importer: compiled(fset)}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	pkg, err := config.Check("root", fset, files, info)
 	require.NoError(t, err)
