@@ -316,27 +316,23 @@ func (x *exam) limits(success bool, code int) {
 		return
 	}
 	x.has("limits/retry-after", after == "" || x.Status >= http.StatusInternalServerError, "Retry-After", "none")
-	count := func(name string, fits func(int) bool) bool {
-		n, err := strconv.Atoi(x.Header.Get(name))
-		return err == nil && fits(n)
-	}
-	limit := x.op.RateLimit()
-	for _, h := range []struct {
-		rule, name, want string
-		ok               bool
-	}{
-		{"headers/request-id", "Request-Id", "a Request-Id", x.Header.Get("Request-Id") != ""},
-		{"headers/trace-id", "Trace-Id", "a Trace-Id", x.Header.Get("Trace-Id") != ""},
-		{"headers/server-cost", "Server-Cost-Milliseconds", "a number of 0 or more",
-			count("Server-Cost-Milliseconds", func(n int) bool { return n >= 0 })},
-		{"limits/limit", "X-RateLimit-Limit", "the documented limit", count("X-RateLimit-Limit", func(n int) bool { return n == limit })},
-		{"limits/remaining", "X-RateLimit-Remaining", "at least 0, and below the limit",
-			count("X-RateLimit-Remaining", func(n int) bool { return n >= 0 && n < limit })},
-		{"limits/reset", "X-RateLimit-Reset", "1", count("X-RateLimit-Reset", func(n int) bool { return n == 1 })},
-	} {
+	rule := func(name string) string {
 		if !success {
-			h.rule = "headers/failure"
+			return "headers/failure"
 		}
-		x.has(h.rule, h.ok, h.name, h.want)
+		return name
 	}
+	count := func(name string) int {
+		if n, err := strconv.Atoi(x.Header.Get(name)); err == nil {
+			return n
+		}
+		return -1
+	}
+	limit, remaining := x.op.RateLimit(), count("X-RateLimit-Remaining")
+	x.has(rule("headers/request-id"), x.Header.Get("Request-Id") != "", "Request-Id", "a Request-Id")
+	x.has(rule("headers/trace-id"), x.Header.Get("Trace-Id") != "", "Trace-Id", "a Trace-Id")
+	x.has(rule("headers/server-cost"), count("Server-Cost-Milliseconds") >= 0, "Server-Cost-Milliseconds", "a number of 0 or more")
+	x.has(rule("limits/limit"), count("X-RateLimit-Limit") == limit, "X-RateLimit-Limit", "the documented limit")
+	x.has(rule("limits/remaining"), remaining >= 0 && remaining < limit, "X-RateLimit-Remaining", "at least 0, and below the limit")
+	x.has(rule("limits/reset"), count("X-RateLimit-Reset") == 1, "X-RateLimit-Reset", "1")
 }

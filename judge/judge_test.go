@@ -85,37 +85,28 @@ func TestFullQueueDropsExchanges(t *testing.T) {
 func TestAnswersAbove16MiBAreDropped(t *testing.T) {
 	n := 0
 	j := judge.New(&judge.Options{OnFinding: func(judge.Finding) { n++ }})
-	call(t, j, queryOrders, "", strings.Repeat("x", 16<<20+1), whole)
-	j.Wait()
-	assert.Equal(t, 1, j.Dropped())
-	assert.Zero(t, n)
-	call(t, j, queryOrders, "", strings.Repeat("x", 16<<20), whole)
-	j.Wait()
-	assert.Equal(t, 1, j.Dropped())
-	assert.NotZero(t, n)
+	for surplus := range 2 {
+		call(t, j, queryOrders, "", strings.Repeat("x", 16<<20+surplus), whole)
+		j.Wait()
+		assert.Equal(t, surplus, j.Dropped())
+		assert.NotZero(t, n)
+	}
 }
 
-func TestRequestWhoseBodyCannotBeReadIsNotSent(t *testing.T) {
-	through := judge.New(nil).Transport(testkit.Transport(func(*http.Request) (*http.Response, error) {
-		panic("sent")
-	}))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://h"+queryOrders, iotest.ErrReader(io.ErrNoProgress))
-	require.NoError(t, err)
-	_, err = through.RoundTrip(req)
-	assert.ErrorIs(t, err, io.ErrNoProgress)
-}
-
-func TestRequestWithoutABodyIsSentWithoutABody(t *testing.T) {
-	var sent io.Reader
-	through := judge.New(nil).Transport(testkit.Transport(func(req *http.Request) (*http.Response, error) {
-		sent = req.Body
-		return nil, io.ErrNoProgress
-	}))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://h"+queryOrders, http.NoBody)
-	require.NoError(t, err)
-	_, err = through.RoundTrip(req)
-	require.ErrorIs(t, err, io.ErrNoProgress)
-	assert.Equal(t, http.NoBody, sent, "net/http sends any other body in chunks if its length is unknown")
+// net/http sends any other body than http.NoBody in chunks if its length is unknown.
+func TestRequestWithoutABodyIsSentWithoutABodyAndAnUnreadableBodyIsNotSent(t *testing.T) {
+	for body, want := range map[io.Reader]io.Reader{http.NoBody: http.NoBody, iotest.ErrReader(io.ErrNoProgress): nil} {
+		var sent io.Reader
+		through := judge.New(nil).Transport(testkit.Transport(func(req *http.Request) (*http.Response, error) {
+			sent = req.Body
+			return nil, io.ErrNoProgress
+		}))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://h"+queryOrders, body)
+		require.NoError(t, err)
+		_, err = through.RoundTrip(req)
+		require.ErrorIs(t, err, io.ErrNoProgress)
+		assert.Equal(t, want, sent)
+	}
 }
 
 func TestEitherAllOrNoCallsOfASessionAreJudged(t *testing.T) {
@@ -125,16 +116,16 @@ func TestEitherAllOrNoCallsOfASessionAreJudged(t *testing.T) {
 			judged[string(f.Operation)]++
 		}
 	}})
-	for n := range 400 {
+	for n := range 100 {
 		for path := range strings.FieldsSeq("search/hotelRates trade/book auth/ticket trade/cancel trade/queryOrders trade/orderVoucher") {
 			call(t, j, "/api/"+path, fmt.Sprint(n/2), "x", whole)
 		}
 	}
 	j.Wait()
-	assert.InDelta(t, 200, judged["HotelRates"], 80)
+	assert.InDelta(t, 50, judged["HotelRates"], 40)
 	assert.Zero(t, judged["HotelRates"]%2, "both calls of a session are judged, or none")
 	for _, always := range []string{"Book", "Ticket", "Cancel", "QueryOrders", "OrderVoucher"} {
-		assert.Equal(t, 400, judged[always], always)
+		assert.Equal(t, 100, judged[always], always)
 	}
 }
 

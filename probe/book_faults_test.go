@@ -83,20 +83,6 @@ func booksTwice(breaks string) fault {
 	}, breaks: breaks}
 }
 
-// booksAgain accepts a second booking with the same guests.
-func booksAgain() func(*question) {
-	used := map[string]any{} // the first reference of the guests
-	return func(q *question) {
-		guests, _ := json.Marshal(q.body["guests"])
-		reference := q.body["customerReferenceNo"]
-		if first, known := used[string(guests)]; known && first != reference {
-			ofGuest("lastName", present, "Again")(q)
-		} else if !known {
-			used[string(guests)] = reference
-		}
-	}
-}
-
 // refusesTwice is like booksTwice, but the service refuses the second Book although it makes an order.
 func refusesTwice() fault {
 	f := booksTwice("book/again-soon book/again-later book/again-cancelled book/other-content cancel/foreign")
@@ -110,22 +96,18 @@ func refusesTwice() fault {
 	return f
 }
 
-// kept refuses a Book with the same guests as a cancelled booking.
+// kept refuses each Book under a new reference after the first cancellation.
 func kept() fault {
-	first, cancelled := map[string]any{}, map[any]bool{}
+	var first any
+	cancelled := false
 	return fault{asked: func(q *question) {
-		guests, _ := json.Marshal(q.body["guests"])
-		reference := q.body["customerReferenceNo"]
-		switch of := first[string(guests)]; {
-		case q.path == opCancel.Path() && q.body["supplierReferenceNo"] != unknownReference && q.header.Get("Session-Id") != "":
-			cancelled[reference] = true
-		case q.path == opBook.Path() && of == nil:
-			first[string(guests)] = reference
-		case q.path == opBook.Path() && of != reference && cancelled[of]:
+		if q.path == opBook.Path() && first == nil {
+			first = q.body["customerReferenceNo"]
+		} else if q.path == opBook.Path() && cancelled && q.body["customerReferenceNo"] != first {
 			q.body["ratePkgId"] = "kept"
 		}
 	}, told: func(a *reply) {
-		if a.asked.body["ratePkgId"] == "kept" {
+		if cancelled = cancelled || a.asked.path == opCancel.Path() && a.data != nil; a.asked.body["ratePkgId"] == "kept" {
 			a.refuse(http.StatusBadRequest, types.CodeDuplicateBooking)
 		}
 	}, breaks: "book/duplicate-cancelled"}
@@ -207,8 +189,12 @@ func bookFaults() map[string]fault {
 		"the same Book makes a second order": booksTwice(
 			"book/again book/again-soon book/again-later book/again-cancelled book/other-content cancel/foreign"),
 		"the same Book makes a second order and is refused": refusesTwice(),
-		"Book accepts the same content under another reference": {opBook, booksAgain(), nil,
-			"book/duplicate book/duplicate-later"},
+		"Book accepts the same content under another reference": {opBook, remembers(func(q *question, seen map[string]string) {
+			guests, _ := json.Marshal(q.body["guests"])
+			if first := seen[string(guests)]; first != "" && first != q.body["customerReferenceNo"] {
+				ofGuest("lastName", present, "Again")(q)
+			}
+		}), nil, "book/duplicate book/duplicate-later"},
 		"Book refuses a duplicate of a cancelled booking": kept(),
 		"the refusal of a duplicate does not name the booking": {opBook, nil, answers(types.CodeDuplicateBooking,
 			func(a *reply) { a.body["msg"] = "no" }), "book/duplicate book/duplicate-later"},

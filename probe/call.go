@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -201,13 +202,6 @@ func (a *answer) member(name string) string {
 	return "absent"
 }
 
-// number returns the value of a header. If the value is not a number, the rule ends as Broken.
-func (a *answer) number(header string) int64 {
-	n, err := strconv.ParseInt(a.Header.Get(header), 10, 64)
-	breaks(err != nil, "%s of %s is %q instead of a number", header, a.op, a.Header.Get(header))
-	return n
-}
-
 // decoded decodes JSON and keeps every digit of its numbers. For invalid JSON it returns nil.
 func decoded(text []byte) (v any) {
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -235,7 +229,7 @@ func located(body []byte, path string) place {
 		case obj:
 			member, there := around[name]
 			if p.v = member; !there {
-				p.v = strange("nothing")
+				p.v = missing
 			}
 		case []any:
 			n, _ := strconv.Atoi(name)
@@ -249,7 +243,7 @@ func located(body []byte, path string) place {
 				}
 			}
 		default:
-			p.v = strange("nothing")
+			p.v = missing
 		}
 	}
 	return p
@@ -264,9 +258,8 @@ func (p place) named(format string, args ...any) string {
 	return at + ": " + fmt.Sprintf(format, args...)
 }
 
-// strange is the type of the value of a place whose path does not exist in the answer. The value is always "nothing". The
-// method shown returns a value of this type without quotes, unlike a text from the answer.
-type strange string
+// missing is the value of a place that the answer does not have.
+var missing = errors.New("nothing")
 
 // shown describes the value in a few words, without personal data.
 func (p place) shown() string {
@@ -279,8 +272,8 @@ func (p place) shown() string {
 		return "an array"
 	case nil:
 		return "null"
-	case strange:
-		return string(v)
+	case error:
+		return v.Error()
 	case string:
 		if hidden {
 			return fmt.Sprintf("a text of %d bytes", len(v))

@@ -146,18 +146,34 @@ func TestMaskHidesSecretsAndGuests(t *testing.T) {
 	assert.Len(t, m.short(strings.Repeat("x", 1<<20)), maxText+len("…"))
 }
 
-func TestGuiltyElementOfALongBodyIsMasked(t *testing.T) {
-	evidence := &Exchange{}
-	body := `{"list":[{"rating":9,"guest":{"firstName":"Janet"}}],"more":"` + strings.Repeat("x", maxExcerpt) + `"}`
-	newBench(&masker{}).described(judge.Finding{Path: "list[0].rating"}, &exchange{Exchange: judge.Exchange{Body: []byte(body)}}, evidence)
-	assert.JSONEq(t, `{"rating":9,"guest":{"firstName":"[masked]"}}`, evidence.Element)
+// The evidence contains the wrong list element even if the body is cut off before this element.
+func TestReasonNamesEachWrongPlaceWithTheExpectedAndTheActualValue(t *testing.T) {
+	b := newBench(&masker{})
+	list := `{"id":"A"},` + strings.Repeat(`{"id":"B"},`, maxExcerpt/10)
+	b.judges(&exchange{Exchange: judge.Exchange{URL: opHotelList.Path(), Status: 200, Header: http.Header{"X-Ratelimit-Limit": {"7"}},
+		Body: []byte(`{"code":0,"msg":"","data":{"basic":{"sessionId":"s"},"list":[` + list + `{"id":"C","rating":9,"rooms":[{"roomTypeId":"D",` +
+			`"roomTypeName":{},"hotelId":"C","rates":[]},{"guests":[{"firstName":"Janet"}]}],"isAvailable":"yes"},{"rating":6}]}}`)}})
+	b.judges(&exchange{Exchange: judge.Exchange{URL: opHotelStaticDetail.Path(), Status: 503}})
+	for rule, want := range map[string]string{
+		"list/form": "HotelList: data.list[410].rating (id C): expected rating, got 9, and 1 more; " +
+			"data.list[410].rooms[1].roomTypeId (id C): expected name, got nothing; ",
+		"limits/limit":    `HotelList: X-RateLimit-Limit: expected the documented limit, got "7"`,
+		"errors/unlisted": "HotelStaticDetail: HTTP status: expected a documented HTTP status, got 503",
+	} {
+		assert.Contains(t, b.result(Rule{Name: rule}).Reason, want)
+	}
+	evidence := b.result(Rule{Name: "list/form"}).Evidence[0]
+	assert.NotContains(t, evidence.Body, `"id":"C"`)
+	assert.Contains(t, evidence.Element, `{"guests":[{"firstName":"[masked]"}]}`)
+	assert.Equal(t, "a text of 8 bytes", place{at: "data.orders[0].guests[1].documents", v: "P1234567"}.shown())
 }
 
-func TestCurlRepeatsTheRequest(t *testing.T) {
-	report, err := probed(t, hotelstaystest.Config{}, faults["Ticket accepts a ttl above the limit"], only("ticket/ttl-above"))
+// A rule may send more requests after the request that broke it.
+func TestCurlRepeatsTheRequestThatBrokeTheRule(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, faults["Ticket accepts a ttl of 0"], only("ticket/ttl-positive"))
 	require.NoError(t, err)
 	assert.Equal(t, `curl -sS -i -X POST -H 'Content-Type: application/json' -d '{"appKey":"sandbox-app-key","appSecret":"'"$SECRET"'",`+
-		`"ttl":31536001}' '`+report.BaseURL+`/api/auth/ticket'`, report.result(t, "ticket/ttl-above").Curl)
+		`"ttl":0}' '`+report.BaseURL+`/api/auth/ticket'`, report.Results[0].Curl)
 	ex := Exchange{Method: "POST", URL: "https://h/p", RequestBody: `{"a":"it's"}`,
 		RequestHeader: map[string]string{"Authorization": "Bearer " + mask, "Session-Id": "s", "Request-Id": "r", "User-Ref": mask}}
 	assert.Equal(t, `curl -sS -i -X POST -H "Authorization: Bearer $TOKEN" -H 'Session-Id: s' -H "User-Ref: $USER_REF" `+

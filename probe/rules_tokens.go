@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -210,7 +211,9 @@ func (r *run) wait(d time.Duration) {
 func (r *run) remaining(op operation) int64 {
 	a := r.unpaced(r.lawful(op))[0]
 	a.came()
-	return a.number("X-RateLimit-Remaining")
+	n, err := strconv.ParseInt(a.Header.Get("X-RateLimit-Remaining"), 10, 64)
+	breaks(err != nil, "X-RateLimit-Remaining of %s is %q instead of a number", op, a.Header.Get("X-RateLimit-Remaining"))
+	return n
 }
 
 const (

@@ -16,18 +16,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// request is the check of a rule. It sends a valid request once for each of the changes, each time with only that
-// change.
-type request struct {
-	op      operation
-	want    expectation
-	changes []obj
-}
-
-func ask(op operation, want expectation, changes []obj) func(*run) {
-	return request{op, want, changes}.try
-}
-
 // expectation is a function that judges an answer. If the answer settles an open point of the document, the function
 // returns the finding, otherwise "".
 type expectation func(*run, *answer) string
@@ -39,43 +27,44 @@ const (
 	ofEnded operation = "QueryOrders of the cancelled booking"
 )
 
-// try sends the request with each change. It stops at the first answer that breaks the rule. If a change cannot be
-// tried, try sends the other changes, and then skips the rule.
-func (q request) try(r *run) {
-	var texts []string
-	var missing error
-	by := map[string][]string{}
-	for _, change := range q.changes {
-		text := ""
-		err := attempt(func() { text = cut(q.send(r, change), maxText/len(q.changes)) })
-		if missing = cmp.Or(missing, err); err != nil && !errors.As(err, new(untried)) {
-			panic(stop{err})
+// ask returns the check of a rule that sends a valid request once for each of the changes, each time with only that change. It
+// stops at the first answer that breaks the rule. If a change cannot be tried, it sends the other changes, and then skips the rule.
+func ask(op operation, want expectation, changes []obj) func(*run) {
+	return func(r *run) {
+		var texts []string
+		var missing error
+		by := map[string][]string{}
+		for _, change := range changes {
+			text := ""
+			err := attempt(func() { text = cut(r.asked(op, want, change), maxText/len(changes)) })
+			if missing = cmp.Or(missing, err); err != nil && !errors.As(err, new(untried)) {
+				panic(stop{err})
+			}
+			if by[text] == nil {
+				texts = append(texts, text)
+			}
+			by[text] = append(by[text], named(change))
 		}
-		if by[text] == nil {
-			texts = append(texts, text)
+		if missing != nil {
+			panic(stop{missing})
 		}
-		by[text] = append(by[text], named(change))
-	}
-	if missing != nil {
-		panic(stop{missing})
-	}
-	for i, text := range texts {
-		if len(texts) > 1 {
-			texts[i] = text + ": " + strings.Join(by[text], ", ")
+		for i, text := range texts {
+			if len(texts) > 1 {
+				texts[i] = text + ": " + strings.Join(by[text], ", ")
+			}
 		}
+		r.find("%s", strings.Join(texts, "; "))
 	}
-	r.find("%s", strings.Join(texts, "; "))
 }
 
-func (q request) send(r *run, change obj) string {
-	if q.op == opBook {
-		return r.turnedDown(sending{change: change}, q.want)
+func (r *run) asked(op operation, want expectation, change obj) string {
+	if op == opBook {
+		return r.turnedDown(sending{change: change}, want)
 	}
-	op, other := change["op"].(operation)
-	if !other {
-		op = q.op
+	if other, ok := change["op"].(operation); ok {
+		op = other
 	}
-	return q.want(r, r.changed(op, change))
+	return want(r, r.changed(op, change))
 }
 
 // named describes a change in a few words, such as "no holder.firstName".
