@@ -63,7 +63,7 @@ func (b *bench) described(f judge.Finding, of *exchange, evidence *Exchange) str
 	got := p.shown()
 	if value := header.Get(f.Path); f.Path == "HTTP status" {
 		got = strconv.Itoa(of.Status)
-	} else if p.v == missing && value != "" {
+	} else if p.v == (missing{}) && value != "" {
 		got = strconv.Quote(value)
 	}
 	if len(body) > maxExcerpt && p.element != nil && evidence.Element == "" {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -229,7 +228,7 @@ func located(body []byte, path string) place {
 		case obj:
 			member, there := around[name]
 			if p.v = member; !there {
-				p.v = missing
+				p.v = missing{}
 			}
 		case []any:
 			n, _ := strconv.Atoi(name)
@@ -243,7 +242,7 @@ func located(body []byte, path string) place {
 				}
 			}
 		default:
-			p.v = missing
+			p.v = missing{}
 		}
 	}
 	return p
@@ -259,7 +258,7 @@ func (p place) named(format string, args ...any) string {
 }
 
 // missing is the value of a place that the answer does not have.
-var missing = errors.New("nothing")
+type missing struct{}
 
 // shown describes the value in a few words, without personal data.
 func (p place) shown() string {
@@ -272,8 +271,8 @@ func (p place) shown() string {
 		return "an array"
 	case nil:
 		return "null"
-	case error:
-		return v.Error()
+	case missing:
+		return "nothing"
 	case string:
 		if hidden {
 			return fmt.Sprintf("a text of %d bytes", len(v))
