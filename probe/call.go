@@ -49,7 +49,6 @@ type coded struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// get sends a request with the token of the run.
 func (r *run) get(op operation, body any) *answer { return r.do(call{op: op, body: body}) }
 
 // do sends a request. If the client retries it, do returns the last answer.

@@ -84,7 +84,6 @@ func (e *Exchange) curl() string {
 	return b.String()
 }
 
-// quoted returns a text in quotes for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // recorded is the context key under which the tape of a call is stored.

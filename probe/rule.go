@@ -29,7 +29,6 @@ type Rule struct {
 	try func(*run) // nil: package judge tries the rule with each answer
 }
 
-// sections maps a group of rules to a section of the API's document.
 var sections = map[string]string{
 	"ticket": "Ticket", "auth": "Authentication", "oauth": "Authentication", "headers": headersAre, "session": headersAre, "limits": "Limits",
 	"destinations": "Destinations", "metadata": "HotelsMetadata", "list": "HotelList", "rates": "HotelRates", "check": "CheckAvail",
@@ -178,7 +177,6 @@ func attempt(part func()) (err error) {
 	return nil
 }
 
-// run is the state of one rule while it is tried.
 type run struct {
 	*session
 	rule  Rule
@@ -247,5 +245,4 @@ const (
 	opQueryOrders, opOrderVoucher, opCancel       = hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher, hotelstays.OpCancel
 )
 
-// readOps are the operations that only read, in the order of the document.
 var readOps = []operation{opDestinations, opHotelsMetadata, opHotelList, opHotelRates, opCheckAvail, opQueryOrders, opOrderVoucher}

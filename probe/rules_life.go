@@ -255,7 +255,6 @@ func windows(start, end time.Time) (all []any) {
 	return all
 }
 
-// longAgo is a time before every order.
 var longAgo = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // emptyWindows is a time window before every order, in every form that the document allows.

@@ -39,7 +39,6 @@ func (r *run) listed(more obj) []types.Hotel {
 
 func (r *run) byID(ids ...string) *answer { return r.get(opHotelList, r.stay(obj{"hotelIds": ids})) }
 
-// hits returns the hotels that a search for these ids finds.
 func (r *run) hits(known ...string) []types.Hotel {
 	return read[hotelstays.HotelListResponse](r.byID(known...)).List
 }

@@ -86,7 +86,6 @@ func (r *run) places(body obj) []types.Destination {
 	return read[hotelstays.DestinationsResponse](r.get(opDestinations, body)).Destinations
 }
 
-// country returns the first country for which Destinations returns places.
 func (r *run) country() *country {
 	return r.world.country.get(r, "a country with places (-country)", func() *country {
 		codes := []string{"AE", "GB", "FR", "ES", "US", "DE", "IT", "TH", "CN", "JP"}
@@ -149,7 +148,6 @@ func (r *run) stay(more obj) obj {
 	return body
 }
 
-// list searches the city. The argument more has further members of the request.
 func (r *run) list(more obj) *answer { return r.get(opHotelList, r.stayIn(more)) }
 
 func (r *run) stayIn(more obj) obj {
@@ -165,7 +163,6 @@ func (r *run) anew() {
 	r.session = &s
 }
 
-// search returns an answer of HotelList that all rules of the run share. The first call sends the request.
 func (r *run) search() *search {
 	return r.world.search.get(r, "a search with offers", func() *search {
 		a := r.list(obj{"pageSize": 10})
@@ -180,7 +177,6 @@ func (r *run) search() *search {
 // hotelID returns the id that searches use for a hotel.
 func hotelID(h types.Hotel) string { return cmp.Or(h.PlatformHotelID, h.ID) }
 
-// offer returns the first offer of the shared search.
 func (r *run) offer() *offer {
 	return r.world.rates.get(r, "an offer", func() *offer {
 		found := r.search()
