@@ -3,6 +3,7 @@ package hotelstaystest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,6 +102,8 @@ func TestOnlyCancelAcceptsAnExpiredSession(t *testing.T) {
 		in, ids := u.find(nil)
 		_, order := u.book("ref", 1)
 		rate := object{"ratePkgId": ids[0]}
+		forged := in.session(strings.Replace(in.headers["Session-Id"], "ses-", "ses-1", 1))
+		forged.refused(availPath, rate, 400, types.CodeParam, "not a session")
 		s.Advance(30*time.Minute - 1)
 		in.must(availPath, rate)
 		in.must(listPath, search(s, nil)) // a search does not prolong the session
