@@ -195,6 +195,9 @@ func TestErrorTextHasTheAdviceForItsStatus(t *testing.T) {
 		err := operationCalls[op](t.Context(), clientThrough(t, answering(400, `{"code":100000400}`)))
 		assert.NotContains(t, err.Error(), "search again", op)
 	}
+	err := operationCalls[hotelstays.OpOAuthToken](t.Context(), clientThrough(t, answering(403, `{"error":"invalid_scope"}`)))
+	assert.NotContains(t, err.Error(), "proxies")
+	assert.NotContains(t, err.Error(), "WithMarket")
 }
 
 // pipes returns a transport. On each of its connections, serve runs after one request has been read.

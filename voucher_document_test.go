@@ -305,6 +305,8 @@ func documentFaults() map[string]documentFault {
 	} {
 		faults["a redirect to "+link] = documentFault{serve: redirecting(307, link), text: "a redirect of its link " + text, asks: 1}
 	}
+	faults["a redirect from https to http"] = documentFault{serve: redirecting(302, "http://host.example"+secret), asks: 1,
+		change: func(v *types.Voucher) { v.DownloadURL = "https://host.example" + secret }, text: "a redirect of its link is not https"}
 	for link, text := range map[string]string{
 		"": "is not a URL", secret: "is not a URL", "https://:443" + secret: "is not a URL", "https://host.example/\x7f" + secret: "is not a URL",
 		"https://@host.example" + secret: "is not a URL", "http://user:pass@127.0.0.1" + secret: "is not a URL",

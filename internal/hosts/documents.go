@@ -31,12 +31,13 @@ func (e *LinkError) Error() string { return e.problem }
 
 // Get requests the document at a link, and follows redirects. The last answer may still be a redirect. The result links
 // has the URLs of the document and of the redirects. These URLs are secret, and an error of the transport may contain them.
+// A *LinkError contains no URL, so links is then nil.
 func (d *Documents) Get(ctx context.Context, link string, redirects int) (resp *http.Response, links redact.Links, err error) {
 	links = redact.Links{link}
 	var u *url.URL
 	for next := link; ; redirects-- {
 		if u, err = d.parse(u, next); err != nil {
-			return nil, links, err
+			return nil, nil, err
 		}
 		links = append(links, u.String())
 		if resp, err = d.request(ctx, u); err != nil {
