@@ -179,7 +179,7 @@ var answerRows = []answerRow{
 	{of: KindUnauthorized, code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
 		next: "check that the credential is right, and that it belongs to this base URL"},
 	{of: KindForbidden, status: http.StatusForbidden,
-		next: "check the account's scopes, and whether the call needs another market (WithMarket) or user (WithUserRef)"},
+		next: "check the account's scopes"}, // the text goes on in the method next, because an error is below the options
 	{of: KindNotFound, code: types.CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher},
 		only: []Operation{OpOrderVoucher, OpCancel},
 		next: "check the reference, and that this account booked it"},

@@ -18,6 +18,7 @@ import (
 const (
 	baseURLHint = "check the base URL, which ends before /api"
 	foreignHint = "the answer is not in the service's own form: check proxies and firewalls on the way; if there are none, "
+	optionsHint = ", and whether the call needs another market (WithMarket) or user (WithUserRef)"
 )
 
 func (e *APIError) next() string {
@@ -26,11 +27,13 @@ func (e *APIError) next() string {
 	case e.tokenAdvice != "":
 		return e.tokenAdvice
 	case row != nil && row.of == KindForbidden && e.Code == 0:
-		return foreignHint + row.next
+		return foreignHint + row.next + optionsHint
 	case e.HTTPStatus == http.StatusNotFound && e.Code == 0:
 		return baseURLHint + ", and the path of a Do"
 	case e.HTTPStatus/100 == 4 && e.Code == 0 && e.Msg == "" && (row == nil || row.of == KindParam):
 		return foreignHint + baseURLHint
+	case row != nil && row.of == KindForbidden:
+		return row.next + optionsHint
 	case row != nil && row.of == KindParam && operations[e.Operation] != nil && operations[e.Operation].bookingFlow:
 		return "if the session has expired, search again; else " + row.next
 	case e.HTTPStatus == http.StatusNotFound && row == nil:
