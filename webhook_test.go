@@ -196,6 +196,8 @@ func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 			{"a time that was not signed", bad, []string{"t=" + strconv.FormatInt(time.Now().Unix()+1, 10) + ",v1=" + mac}},
 			{"v1 empty", bad, []string{"t=" + stamp + ",v1="}},
 			{"v1 short", bad, []string{"t=" + stamp + ",v1=" + mac[:62]}},
+			{"v1 with another first byte", bad, []string{"t=" + stamp + ",v1=00" + mac[2:]}},
+			{"v1 with another last byte", bad, []string{"t=" + stamp + ",v1=" + mac[:62] + "00"}},
 			{"v1 that is not hex", bad, []string{"t=" + stamp + ",v1=" + mac[:63] + "g"}},
 			{"a malformed v1 beside a good one", bad, []string{"t=" + stamp + ",v1=" + mac + ",v1=zz"}},
 			{"an upper-case V1", bad, []string{"t=" + stamp + ",V1=" + mac}},
