@@ -274,6 +274,4 @@ func isJudged(result Result) bool {
 	return slices.ContainsFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == result.Name })
 }
 
-func all(*Config) {}
-
 func only(names ...string) func(*Config) { return func(c *Config) { c.Only = names } }

@@ -256,13 +256,13 @@ func TestDiffPrintsNoControlCharacters(t *testing.T) {
 func TestDiffPrintsTheResultsAndFactsThatChanged(t *testing.T) {
 	dir := t.TempDir()
 	for name, config := range map[string]hotelstaystest.Config{"old": {}, "new": {Variants: hotelstaystest.Variants{NullOrders: true}}} {
-		probed(t, config, "-run", "orders/empty", "-run", map[string]string{"old": "voucher/unknown", "new": "ticket/jwt"}[name],
+		probed(t, config, "-run", "orders/empty", "-run", map[string]string{"old": "voucher/unknown", "new": "metadata/size-above"}[name],
 			"-json", filepath.Join(dir, name))
 	}
 	status, out, _ := probed(t, hotelstaystest.Config{}, "-diff", dir+"/old", dir+"/new")
 	assert.Equal(t, exitBroken, status)
 	for _, want := range []string{
-		"  held      ticket/jwt\n            before: absent\n",
+		"  held      metadata/size-above\n            before: absent\n",
 		"  found     orders/empty\n            orders: null\n            before: found orders: []\n",
 		"  gone      voucher/unknown\n            before: held\n",
 		"The facts before and now:\n\nhotelstays.ServiceFacts{}\n\nhotelstays.ServiceFacts{\n\tNullOrders: true,\n}\n",
