@@ -162,6 +162,28 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 	})
 }
 
+// Two workers find a row at the same time. Only the first worker gets the lease.
+func TestWorkerSkipsARowThatAnotherWorkerHasLeased(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.fillBooked(2, nil)
+		log := make(logLines, 1)
+		pool, link := p.db.process(t)
+		var begun atomic.Int32
+		link.setHooks(func(_ context.Context, text string) error {
+			if text == "BEGIN" && begun.Add(1) == 1 {
+				p.db.exec(t, `UPDATE hotelstays_journal SET fence = fence + 1, due = ? WHERE reference = ?`,
+					time.Now().Add(time.Hour).UnixMicro(), []byte(many(0)))
+			}
+			return nil
+		}, nil)
+		stop := p.through(pool, log.receive).Work()
+		time.Sleep(time.Minute)
+		stop()
+		assert.Equal(t, []string{"pending", "found"}, []string{p.Row(many(0)).State, p.Row(many(1)).State})
+		assert.Empty(t, log)
+	})
+}
+
 // A transaction of SQLite that has read cannot write if another process has written meanwhile. So CancelTx writes
 // before it reads.
 func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
