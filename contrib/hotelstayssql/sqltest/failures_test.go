@@ -203,6 +203,74 @@ func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
 	}))
 }
 
+// Each test run lets another statement or commit of Run fail. Still the booking is made once, each change of its order
+// is delivered once, and the order is cancelled once.
+func TestRunContinuesAfterAFailedStatement(t *testing.T) {
+	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
+		inVirtualTime(t, func(t *testing.T, p *process) {
+			pool, link := p.db.process(t)
+			log := make(logLines, 1)
+			p = p.through(pool, func(o *hotelstayssql.JournalOptions) {
+				p.db.followBookings(o)
+				log.receive(o)
+				o.PollInterval = time.Minute
+			})
+			number := func(query string) int { return int(p.db.number(t, query)) }
+			wait := func(until string) {
+				for n := 0; number(`SELECT COUNT(*) FROM bookings WHERE `+until) == 0; n++ {
+					require.Less(t, n, 60, until)
+					time.Sleep(time.Minute)
+				}
+			}
+			rounds, cancels := 1, 1
+			p.Begin("ref-1")
+			failed := link.failOnce(matches, after)
+			stop := p.Work()
+			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // Book was marked, but not sent
+				require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+				rounds++
+			}
+			wait(`state = 'found'`)
+			p.ConfirmOrder("ref-1")
+			wait(`changes > 0`)
+			require.NoError(t, p.CancelAlone("ref-1", nil))
+			if wait(`cancel <> ''`); number(`SELECT COUNT(*) FROM bookings WHERE cancel = 'standing'`) > 0 { // Cancel was marked, but not sent
+				require.NoError(t, p.CancelAlone("ref-1", nil))
+				cancels++
+			}
+			wait(`cancel = 'cancelled' AND changes > 1`)
+			time.Sleep(time.Hour)
+			stop()
+			assert.Equal(t, []int{rounds, 2, cancels}, []int{p.Row("ref-1").Ended, number(`SELECT changes FROM bookings`),
+				number(`SELECT cancels FROM bookings`)})
+			assert.Equal(t, []int{1, 1}, []int{p.Ledger().Count(hotelstays.OpBook), p.Ledger().Count(hotelstays.OpCancel)})
+			for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
+				assert.Zero(t, number(`SELECT COUNT(*) FROM `+table+` WHERE live = 1`), table)
+			}
+			executed = link.executed()
+			if failed() {
+				assert.NotEmpty(t, log)
+			}
+		})
+		return executed
+	}
+	times := map[string]int{}
+	for _, s := range life(t, func(string) bool { return false }, 0) {
+		times[s.text]++
+	}
+	times["LOST"] = times["COMMIT"]
+	for text, n := range times {
+		if strings.Contains(text, "ORDER BY due") { // Run repeats this query each minute
+			n = 3
+		}
+		for after := range n {
+			t.Run(fmt.Sprint(text, " after ", after), func(t *testing.T) {
+				life(t, func(s string) bool { return s == text }, after)
+			})
+		}
+	}
+}
+
 func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 	other := map[hotelstayssql.Dialect]hotelstayssql.Dialect{hotelstayssql.SQLite: hotelstayssql.PostgreSQL,
 		hotelstayssql.PostgreSQL: hotelstayssql.MySQL, hotelstayssql.MySQL: hotelstayssql.SQLite}
