@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -120,7 +121,7 @@ var (
 	withToken = optionScope{"calls that send a token; a recovery uses the value of its Book", func(method Operation, row *operation) bool {
 		return row != nil && !row.noAuth && !oneOf(method, "RecoverBooking", "StepRecovery")
 	}}
-	inBookingFlow = optionScope{"HotelList, HotelRates, CheckAvail, Book and Cancel", func(_ Operation, row *operation) bool {
+	inBookingFlow = optionScope{onlyMethods(flowOperations()...).methods, func(_ Operation, row *operation) bool {
 		return row != nil && row.bookingFlow
 	}}
 	withFacts = optionScope{"Book, Cancel, QueryOrders and Do", func(method Operation, row *operation) bool {
@@ -131,6 +132,12 @@ var (
 			"BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher")
 	}}
 )
+
+func flowOperations() []Operation {
+	flow := maps.Clone(operations)
+	maps.DeleteFunc(flow, func(_ Operation, row *operation) bool { return !row.bookingFlow })
+	return slices.Sorted(maps.Keys(flow))
+}
 
 func onlyMethods(methods ...Operation) optionScope {
 	names := make([]string, len(methods))

@@ -12,7 +12,7 @@ import (
 type Windows[K comparable] struct {
 	Margin    time.Duration
 	Processes int         // how many processes share each rate limit
-	Limit     func(K) int // the rate limit of a key, in requests per second; 0: there is none
+	Limit     func(K) int // the rate limit of a key, in requests per second, or 0 if the key has no rate limit
 
 	mu      sync.Mutex
 	windows map[K]*Window
