@@ -116,7 +116,9 @@ func (r *run) attempt(ctx context.Context) error {
 	// a dial error of another connection. So explainEnd removes the cause.
 	err = r.explainEnd(ctx, withoutGuests(err))
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
-	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
+	// Only after an error has net/http stopped reading the body: over HTTP/2 an answer may arrive before that.
+	unread := netHTTP && err != nil && body.Len() == len(r.Body)
+	r.last.Sent = trace.ended(resp, err, unread || errors.Is(err, r.ErrNotSent))
 	if err != nil {
 		r.last.permanent = errors.Is(err, r.ErrProxyAuth)
 		return trace.explain(err)
